@@ -1,0 +1,44 @@
+package core
+
+import "context"
+
+type contextKey struct{}
+
+// NewContext returns a context that carries d, for FromContext.
+func NewContext(ctx context.Context, d Decision) context.Context {
+	return context.WithValue(ctx, contextKey{}, d)
+}
+
+// FromContext is how a handler reaches its decision, to Settle or Refund it: that of the
+// innermost limiter, if several stand before the handler.
+func FromContext(ctx context.Context) (Decision, bool) {
+	d, ok := ctx.Value(contextKey{}).(Decision)
+	return d, ok
+}
+
+// Admit is Check for adapters: it knows what other limiters decided on the same request,
+// through the context, and returns one that carries its own decision.
+//
+// A limiter that has decided already answers the same again and charges nothing. When this
+// limiter denies, what earlier ones charged is given back. The headers of the decision are
+// those of all of them.
+func (l *Limiter) Admit(ctx context.Context, r Request) (context.Context, Decision) {
+	outer, ok := FromContext(ctx)
+	for a := outer.account; a != nil; a = a.earlier {
+		if a.limiter == l {
+			outer.Delay = 0 // it has been waited for
+			return ctx, outer
+		}
+	}
+	d := l.Check(ctx, r)
+	if ok && d.account != nil {
+		d.account.earlier = outer.account
+	}
+	if ok && !d.Allowed {
+		for a := outer.account; a != nil; a = a.earlier {
+			// An error leaves the charge spent; the request is refused either way.
+			_ = Decision{account: a}.Refund(context.WithoutCancel(ctx))
+		}
+	}
+	return NewContext(ctx, d), d
+}

@@ -1,0 +1,134 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+)
+
+// FailureMode is what a level does while the shared store cannot answer.
+type FailureMode uint8
+
+const (
+	// Local decides from this replica's own buckets. It needs a store that has some:
+	// wrap the shared one in fallback.New, or use memstore.
+	Local FailureMode = iota
+	// Open admits.
+	Open
+	// Closed refuses, with 503 in HTTP and UNAVAILABLE in gRPC: never with 429.
+	Closed
+)
+
+// Level is one dimension of a policy: who or what is counted, and how much of it is
+// admitted. Write it with field names. A request pays at every level that applies to it.
+type Level struct {
+	// Name is a metric label and a header policy name: [a-z][a-z0-9_-]*, at most 64 bytes.
+	Name string
+	// Key says which bucket a request pays from. ok false, or an empty key: the level does
+	// not apply to it. The *Request is valid only during the call. Key runs on every
+	// request, concurrently.
+	Key func(*Request) (key string, ok bool)
+	// Limits must all admit: {10/s, 5000/day}.
+	Limits []Limit
+	// LimitsFor, if set, chooses the limits for a request, as plan tiers do. A nil or
+	// invalid result falls back to Limits; invalid ones are counted in Stats.
+	LimitsFor func(*Request) []Limit
+	// Shadow judges and reports but never denies.
+	Shadow bool
+	// OnFailure is what this level does without the shared store; the zero value is Local.
+	OnFailure FailureMode
+
+	scope scope
+}
+
+// scope tells the levels keyed by who is calling from those that callers share, and whose
+// keys may be a secret or personal from those that are the service's own words.
+type scope uint8
+
+const (
+	scopeCaller scope = iota
+	scopeAddress
+	scopeShared
+)
+
+// PerIP counts by client address, IPv6 by its prefix (WithIPv6Prefix). A request without an
+// address is not counted here, but in Stats.
+func PerIP(limits ...Limit) Level {
+	return Level{Name: "ip", Limits: limits, scope: scopeAddress, Key: func(r *Request) (string, bool) {
+		if !r.IP.IsValid() {
+			return "", false
+		}
+		return r.IP.String(), true
+	}}
+}
+
+// PerUser counts by Request.User. Feed it verified identities only: an identity that a
+// client can choose is a new bucket with each request.
+func PerUser(limits ...Limit) Level {
+	return Level{Name: "user", Limits: limits, Key: func(r *Request) (string, bool) { return r.User, r.User != "" }}
+}
+
+// PerEndpoint counts by route template, over all callers.
+func PerEndpoint(limits ...Limit) Level {
+	return Level{Name: "endpoint", Limits: limits, scope: scopeShared, Key: func(r *Request) (string, bool) { return r.Endpoint, r.Endpoint != "" }}
+}
+
+// Global counts every request in one bucket.
+func Global(limits ...Limit) Level {
+	return Level{Name: "global", Limits: limits, scope: scopeShared, Key: func(*Request) (string, bool) { return "all", true }}
+}
+
+// PerKey counts by whatever key returns: tenant, API key, region.
+func PerKey(name string, key func(*Request) (string, bool), limits ...Limit) Level {
+	return Level{Name: name, Key: key, Limits: limits}
+}
+
+// Provided is the Key of a level that only an adapter's WithKey, or Request.SetKey, keys.
+func Provided(*Request) (string, bool) { return "", false }
+
+// ByHeader keys a level by a request header or metadata entry. Clients choose their
+// headers: rely on it only for headers that something in front of the service sets.
+func ByHeader(name string) func(*Request) (string, bool) {
+	return func(r *Request) (string, bool) {
+		if r.Header == nil {
+			return "", false
+		}
+		v := r.Header.Get(name)
+		return v, v != ""
+	}
+}
+
+func (l *Level) validate() error {
+	if !validName(l.Name) {
+		return fmt.Errorf("name is %q, want [a-z][a-z0-9_-]*, at most 64 bytes", l.Name)
+	}
+	if l.Key == nil {
+		return errors.New("key is nil, want a function; core.Provided if an adapter's WithKey supplies it")
+	}
+	if l.OnFailure > Closed {
+		return fmt.Errorf("on_failure is %d, want Local, Open or Closed", l.OnFailure)
+	}
+	if len(l.Limits) == 0 {
+		return errors.New("limits is empty, want at least one; core.Unlimited to admit everything")
+	}
+	for i, limit := range l.Limits {
+		if err := limit.Validate(); err != nil {
+			return fmt.Errorf("limits[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// validName is the common form of level and limiter names: they become parts of keys, metric
+// labels and header items.
+func validName(name string) bool {
+	if name == "" || len(name) > 64 || name[0] < 'a' || name[0] > 'z' {
+		return false
+	}
+	for i := 1; i < len(name); i++ {
+		c := name[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}

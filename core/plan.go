@@ -1,0 +1,134 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+)
+
+// table is everything that SetPolicy replaces, compiled: read by each request through one
+// atomic pointer, never changed.
+type table struct {
+	config
+	policy Policy
+	base   *plan
+	routes map[string]*plan // by normalized endpoint
+	paths  map[string]*plan // by path, for routes that take every method
+}
+
+// plan is the levels of one route.
+type plan struct {
+	endpoint string // "" for the limiter's own policy
+	levels   []planLevel
+	exempt   bool
+	seen     atomic.Bool
+}
+
+type planLevel struct {
+	Level
+	route  string // "" when the bucket is shared with other routes
+	limits []planLimit
+}
+
+type planLimit struct {
+	Limit
+	name   string // header item: "user", then "user-2"
+	prefix string // of the bucket's key
+}
+
+func compile(c config, p Policy, store Store) (*table, error) {
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	t := &table{config: c, policy: p, routes: map[string]*plan{}, paths: map[string]*plan{}}
+	t.base = t.plan("", p, make([]bool, len(p)))
+	if err := t.base.check(store); err != nil {
+		return nil, err
+	}
+	for _, r := range c.routes {
+		merged, own := r.policy, []bool{false}
+		if !r.policy.exempt() {
+			base := p
+			if p.exempt() {
+				base = nil
+			}
+			merged, own = base.override(r.policy)
+		}
+		plan := t.plan(r.endpoint, merged, own)
+		if err := plan.check(store); err != nil {
+			return nil, fmt.Errorf("route %q: %w", r.endpoint, err)
+		}
+		if path, ok := anyMethod(r.endpoint); ok {
+			t.paths[path] = plan
+		} else {
+			t.routes[r.endpoint] = plan
+		}
+	}
+	return t, nil
+}
+
+func (t *table) plan(endpoint string, p Policy, own []bool) *plan {
+	out := &plan{endpoint: endpoint, exempt: p.exempt()}
+	if out.exempt {
+		return out
+	}
+	for i, level := range p {
+		pl := planLevel{Level: level}
+		if own[i] {
+			pl.route = endpoint
+		}
+		pl.limits = t.limits(&pl, level.Limits)
+		out.levels = append(out.levels, pl)
+	}
+	return out
+}
+
+func (t *table) limits(l *planLevel, limits []Limit) []planLimit {
+	out := make([]planLimit, len(limits))
+	for i, limit := range limits {
+		nth := 1
+		for _, earlier := range limits[:i] {
+			if earlier.Period == limit.Period {
+				nth++
+			}
+		}
+		out[i] = planLimit{Limit: limit, name: l.Name, prefix: keyPrefix(t.name, l.route, l.Name, limit, nth)}
+		if i > 0 {
+			out[i].name += "-" + strconv.Itoa(i+1)
+		}
+	}
+	return out
+}
+
+// check refuses at construction what the store could not do at run time.
+func (p *plan) check(store Store) error {
+	traits := store.Traits()
+	for i := range p.levels {
+		l := &p.levels[i]
+		if l.OnFailure == Local && !traits.Local {
+			return fmt.Errorf("level %q: on_failure is Local but the store has no local half: wrap it in fallback.New, or choose Open or Closed", l.Name)
+		}
+		for _, limit := range l.limits {
+			if limit.kind == counted && !slices.Contains(traits.Algorithms, limit.Algorithm) {
+				return fmt.Errorf("level %q: algorithm %v is not one the store has: %v", l.Name, limit.Algorithm, traits.Algorithms)
+			}
+		}
+	}
+	return nil
+}
+
+// lookup finds the plan of an endpoint that is already normalized.
+func (t *table) lookup(endpoint string) *plan {
+	p, ok := t.routes[endpoint]
+	if !ok && len(t.paths) > 0 {
+		p, ok = t.paths[pathOf(endpoint)]
+	}
+	if !ok {
+		return t.base
+	}
+	if !p.seen.Load() {
+		p.seen.Store(true)
+	}
+	return p
+}

@@ -1,0 +1,72 @@
+package redisstore
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tierlimit/tierlimit/core"
+)
+
+// classify says whose fault the error of a call is. The callers' contexts are not known here: a
+// call serves many, and none of them can cancel it.
+func classify(err error) error {
+	var known *core.StoreError
+	if errors.As(err, &known) {
+		return err
+	}
+	return &core.StoreError{Fault: fault(err), Err: err}
+}
+
+func fault(err error) core.Fault {
+	if errors.Is(err, redis.Nil) {
+		return core.FaultRequest // the script never answers nil: an odd reply
+	}
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return core.FaultStore
+	}
+	text := reply.Error()
+	switch {
+	case containsAny(text, configFaults):
+		return core.FaultConfig
+	case containsAny(text, nodeFaults):
+		return core.FaultStore
+	case hasPrefixAny(text, requestFaults):
+		return core.FaultRequest
+	}
+	return core.FaultStore
+}
+
+// Servers before Redis 7 wrap what a command in a script says in "ERR Error running script", so
+// the telling word is looked for anywhere, and before the generic ERR.
+var (
+	configFaults = []string{
+		"NOPERM", "NOAUTH", "WRONGPASS", "unauthenticated multibulk", "unknown command", "Unknown Redis command",
+		"invalid password", "not allowed from script", "not allowed from Lua", "ACL failure",
+	}
+	nodeFaults = []string{
+		"LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "OOM ", "MISCONF",
+		"BUSY", "UNKILLABLE", "max number of clients", "MOVED ", "ASK ",
+	}
+	requestFaults = []string{"WRONGTYPE", "CROSSSLOT", "ERR"}
+)
+
+func containsAny(text string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasPrefixAny(text string, words []string) bool {
+	for _, w := range words {
+		if strings.HasPrefix(text, w) {
+			return true
+		}
+	}
+	return false
+}

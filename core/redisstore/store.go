@@ -1,0 +1,136 @@
+// Package redisstore keeps buckets in Redis: one script call decides all levels of a request,
+// and those of every request that arrives while a call is on its way.
+//
+// The clock is Redis' own. A decision never waits longer than the store's budget, whatever the
+// client it was given is configured to, and is never charged twice for a reply that was lost.
+// Only EVALSHA and EVAL are sent; the script itself uses TIME, GET, SET and DEL.
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tierlimit/tierlimit/core"
+)
+
+// Client is what the store needs of a go-redis client. *redis.Client, also one made by
+// redis.NewFailoverClient for Sentinel, has it.
+type Client interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+}
+
+// Store is a core.Store in Redis. It is safe for concurrent use.
+type Store struct {
+	client Client
+	budget time.Duration
+	prefix string
+	now    func() (sec, ns string) // empty: the server's clock
+	queue  queue
+	watch  atomic.Pointer[func(string, error)]
+	closed atomic.Bool
+}
+
+// Option configures a Store.
+type Option func(*Store) error
+
+// WithBudget sets how long a decision may wait for Redis in all: queueing, connecting and the
+// answer. The default is 50 ms; 1 ms to 1 min.
+func WithBudget(d time.Duration) Option {
+	return func(s *Store) error {
+		if d < time.Millisecond || d > time.Minute {
+			return fmt.Errorf("budget is %v, want 1ms to 1m", d)
+		}
+		s.budget = d
+		return nil
+	}
+}
+
+// WithPrefix sets what every key begins with, before a colon: letters, digits, "_", "-" and
+// ".", at most 64 bytes. The default is "tierlimit".
+func WithPrefix(prefix string) Option {
+	return func(s *Store) error {
+		if !validPrefix(prefix) {
+			return fmt.Errorf("prefix is %q, want 1 to 64 letters, digits, _, - or .", prefix)
+		}
+		s.prefix = prefix + ":"
+		return nil
+	}
+}
+
+func validPrefix(p string) bool {
+	for i := range len(p) {
+		c := p[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return p != "" && len(p) <= 64
+}
+
+// New makes a store over client, which stays the caller's to configure and to close. No option
+// of it has to be changed. New does no I/O, so a service starts while Redis is away.
+func New(client Client, opts ...Option) (*Store, error) {
+	s := &Store{client: client, budget: 50 * time.Millisecond, prefix: "tierlimit:"}
+	for _, opt := range opts {
+		if opt == nil {
+			return nil, errors.New("redisstore: option is nil, want a redisstore.With... option")
+		}
+		if err := opt(s); err != nil {
+			return nil, fmt.Errorf("redisstore: %w", err)
+		}
+	}
+	switch c := client.(type) {
+	case nil:
+		return nil, errors.New("redisstore: client is nil, want a *redis.Client")
+	case *redis.Client:
+		if c == nil {
+			return nil, errors.New("redisstore: client is nil, want a *redis.Client")
+		}
+		// Without this, a connection on which Redis hangs is held for the client's own
+		// timeout, which may be seconds or for ever.
+		s.client = c.WithTimeout(2 * s.budget)
+	case *redis.ClusterClient, *redis.Ring:
+		return nil, fmt.Errorf("redisstore: client is a %T, want a *redis.Client: one server, or Sentinel", client)
+	}
+	s.queue.budget, s.queue.send, s.queue.report = s.budget, s.send, s.report
+	return s, nil
+}
+
+// Must is New for programs that set the store up once; it panics on an error.
+func Must(client Client, opts ...Option) *Store {
+	s, err := New(client, opts...)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Partition is always "": one server fails as a whole.
+func (s *Store) Partition(string) string { return "" }
+
+// Traits tells that the store cannot answer without Redis.
+func (s *Store) Traits() core.Traits {
+	return core.Traits{Algorithms: []core.Algorithm{core.TokenBucket}}
+}
+
+// Watch reports each script call once (see core.Watcher).
+func (s *Store) Watch(f func(partition string, err error)) { s.watch.Store(&f) }
+
+func (s *Store) report(err error) {
+	if f := s.watch.Load(); f != nil {
+		(*f)("", err)
+	}
+}
+
+// Close makes every later call fail with core.ErrClosed and waits for calls under way, at most
+// four times the budget. The client is left open.
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	s.queue.wait(4 * s.budget)
+	return nil
+}

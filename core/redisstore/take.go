@@ -1,0 +1,81 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tierlimit/tierlimit/core"
+)
+
+var errBudget = errors.New("redisstore: no answer within the budget")
+
+// Take judges and charges the buckets in one script call.
+func (s *Store) Take(ctx context.Context, buckets []core.Bucket, out []core.Outcome) error {
+	return s.do(ctx, opTake, buckets, out)
+}
+
+// Peek judges the buckets and changes nothing.
+func (s *Store) Peek(ctx context.Context, buckets []core.Bucket, out []core.Outcome) error {
+	return s.do(ctx, opPeek, buckets, out)
+}
+
+// Debit charges the buckets whether they admit or not.
+func (s *Store) Debit(ctx context.Context, buckets []core.Bucket) error {
+	return s.do(ctx, opDebit, buckets, nil)
+}
+
+// Refund gives back what Take charged, as far as time has not.
+func (s *Store) Refund(ctx context.Context, buckets []core.Bucket, out []core.Outcome) error {
+	return s.do(ctx, opRefund, buckets, out)
+}
+
+// Reset forgets the buckets.
+func (s *Store) Reset(ctx context.Context, buckets []core.Bucket) error {
+	return s.do(ctx, opReset, buckets, nil)
+}
+
+// do hands a check to the queue and waits for its answer: on a channel with a timer, never on
+// the client, which may not come back for seconds.
+func (s *Store) do(ctx context.Context, op operation, buckets []core.Bucket, out []core.Outcome) error {
+	if s.closed.Load() {
+		return core.ErrClosed
+	}
+	if ctx.Err() != nil {
+		return gone(ctx)
+	}
+	c, err := newCall(op, s.prefix, buckets, out)
+	if err != nil {
+		return &core.StoreError{Fault: core.FaultRequest, Err: err}
+	}
+	if len(c.units) == 0 {
+		return nil
+	}
+	if err := s.queue.join(c); err != nil {
+		return err
+	}
+	timer := time.NewTimer(s.budget)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+		if c.abandon() {
+			return errBudget
+		}
+	case <-ctx.Done():
+		if c.abandon() {
+			return gone(ctx)
+		}
+	}
+	<-c.done
+	if c.err == nil && (op == opTake || op == opPeek) {
+		c.outcomes(out)
+	}
+	return c.err
+}
+
+// gone tells that nobody waits for the answer any more, for whatever reason.
+func gone(ctx context.Context) error {
+	return &core.StoreError{Fault: core.FaultCaller, Err: fmt.Errorf("redisstore: caller gone: %w", context.Cause(ctx))}
+}

@@ -1,0 +1,32 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Reset makes the buckets of a request as good as never used: those of the named levels, or,
+// with none named, of the levels keyed by the caller (ip, user, custom), not those that
+// callers share (global, endpoint). A name that is not in the request's policy is an error.
+func (l *Limiter) Reset(ctx context.Context, r Request, levels ...string) error {
+	p := l.current.Load().lookup(normalizeEndpoint(r.Endpoint))
+	if len(levels) == 0 {
+		for i := range p.levels {
+			if p.levels[i].scope != scopeShared {
+				levels = append(levels, p.levels[i].Name)
+			}
+		}
+	}
+	for _, name := range levels {
+		if !slices.ContainsFunc(p.levels, func(pl planLevel) bool { return pl.Name == name }) {
+			return fmt.Errorf("core: level %q is not in the policy of this request", name)
+		}
+	}
+	a := l.open(&r)
+	buckets := slices.DeleteFunc(a.buckets[:a.stored], func(b Bucket) bool { return !slices.Contains(levels, b.Level) })
+	if len(buckets) == 0 {
+		return nil
+	}
+	return l.store.Reset(ctx, buckets)
+}

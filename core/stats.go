@@ -1,0 +1,56 @@
+package core
+
+import "slices"
+
+// Stats counts what a decision does not show.
+type Stats struct {
+	NoAddress     uint64 // requests that an IP level could not count: no client address
+	InvalidLimits uint64 // results of LimitsFor that were refused in favour of Limits
+}
+
+// Stats reads the counters; they start at 0 and only grow.
+func (l *Limiter) Stats() Stats {
+	return Stats{NoAddress: l.noAddress.Load(), InvalidLimits: l.badLimits.Load()}
+}
+
+// UnseenRoutes lists the WithRoute overrides that no request has met since they were set: after
+// some traffic, those with a misspelt template.
+func (l *Limiter) UnseenRoutes() []string {
+	var out []string
+	t := l.current.Load()
+	for _, r := range t.routes {
+		if !r.seen.Load() {
+			out = append(out, r.endpoint)
+		}
+	}
+	for _, r := range t.paths {
+		if !r.seen.Load() {
+			out = append(out, r.endpoint)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// HasLevel reports whether the policy or one of its routes has a level of that name. Adapters
+// use it to refuse a key for a level that does not exist.
+func (l *Limiter) HasLevel(name string) bool {
+	t := l.current.Load()
+	has := func(p *plan) bool {
+		return slices.ContainsFunc(p.levels, func(pl planLevel) bool { return pl.Name == name })
+	}
+	if has(t.base) {
+		return true
+	}
+	for _, r := range t.routes {
+		if has(r) {
+			return true
+		}
+	}
+	for _, r := range t.paths {
+		if has(r) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Store remembers buckets. It decides nothing but what one bucket can decide, and keeps one
+// promise: Take charges all the buckets it is given or none of them (shadow buckets aside).
+// core/storetest holds every store to it.
+//
+// No two buckets of one call have the same Key. A store whose options can be wrong, and whose
+// constructor returns no error, tells of it by a method Err() error.
+//
+// An error means that the store could not answer; a denial is no error. A store that gave
+// an error charged each bucket at most once, and never later than the call's context and
+// its own time budget allow. All methods are safe for concurrent use.
+type Store interface {
+	// Take judges the buckets in one step and charges each its Cost if every bucket that is
+	// not Shadow admits. A Shadow bucket is charged whenever it alone admits. It fills
+	// out[i] for buckets[i]; len(out) == len(buckets). Neither slice is kept.
+	Take(ctx context.Context, buckets []Bucket, out []Outcome) error
+	// Peek fills out as Take would and changes nothing.
+	Peek(ctx context.Context, buckets []Bucket, out []Outcome) error
+	// Debit charges each bucket its Cost whether it admits or not, down to empty at most.
+	Debit(ctx context.Context, buckets []Bucket) error
+	// Refund gives back buckets[i].Cost of what Take charged for out[i], where Charged is
+	// true: at most what time has not given back already, so that it never touches
+	// another request's charge or lifts a bucket above its capacity.
+	Refund(ctx context.Context, buckets []Bucket, out []Outcome) error
+	// Reset makes the buckets as good as never used.
+	Reset(ctx context.Context, buckets []Bucket) error
+	// Partition names the node that a key lives on, for stores whose nodes fail one by one.
+	// A store with one node returns "".
+	Partition(key string) string
+	// Traits tells what the store can do. It does not change.
+	Traits() Traits
+	// Close ends what the store runs in the background. It does not close a client that was
+	// handed to it. Closing twice is harmless; after it the other methods return ErrClosed.
+	Close() error
+}
+
+// Traits is what a limiter must know of its store when it is made.
+type Traits struct {
+	Algorithms []Algorithm // those it can run
+	Local      bool        // it answers even when a shared store behind it cannot
+}
+
+// Bucket is one counter of one request: a limit of a level for one identity.
+type Bucket struct {
+	Key       string // printable, at most 320 bytes; equal keys are one bucket
+	Limit     Limit  // valid, neither Unlimited nor BlockAll
+	Cost      int64  // units, 1 or more; may be above the capacity, which is then never admitted
+	Level     string // the level's name, for reports
+	Shadow    bool
+	OnFailure FailureMode
+}
+
+// Outcome is what a store says of one bucket.
+type Outcome struct {
+	Admits     bool          // this bucket alone admits the cost
+	Charged    bool          // and was charged it
+	Remaining  int64         // whole units left, after the charge if there was one
+	RetryAfter time.Duration // until the cost would be admitted; 0 if Admits
+	ResetAfter time.Duration // until the next unit is back, or the window ends; 0 when full
+	Delay      time.Duration // leaky bucket: serve after this long
+	Source     Source
+	Err        error   // this bucket could not be judged; of the rest only Source is set
+	Receipt    Receipt // what Refund needs to know of the charge
+}
+
+// Receipt is written and read by one store and opaque to everybody else.
+type Receipt [2]int64
+
+// ErrClosed is what a closed store answers.
+var ErrClosed = errors.New("store is closed")
+
+// Fault tells whose fault a store's error is, which decides whether a circuit breaker may
+// count it.
+type Fault uint8
+
+const (
+	// FaultStore is the store's: network, time-out, a server that refuses. It counts.
+	// An error that is no StoreError counts as one.
+	FaultStore Fault = iota
+	// FaultConfig is the operator's: authentication, permissions, a missing command. It
+	// counts, and will not mend itself.
+	FaultConfig
+	// FaultRequest could be caused by a client: it never counts.
+	FaultRequest
+	// FaultCaller is that the caller's own context ended: it never counts, and nobody
+	// waits for the answer.
+	FaultCaller
+)
+
+// StoreError is the error of a store that knows whose fault it is.
+type StoreError struct {
+	Fault     Fault
+	Partition string
+	Err       error
+}
+
+func (e *StoreError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StoreError) Unwrap() error { return e.Err }
+
+// FaultOf classifies any error of a store.
+func FaultOf(err error) Fault {
+	var e *StoreError
+	if errors.As(err, &e) {
+		return e.Fault
+	}
+	return FaultStore
+}
+
+// Watcher is a store that reports each call it makes to a node once, however many requests
+// the call carried: nil for an answer in time, else the error. A circuit breaker that counts
+// calls so is not tripped by one slow call that many requests shared. The function must not
+// block; it is set once, before the first Take.
+type Watcher interface {
+	Watch(func(partition string, err error))
+}
