@@ -1,6 +1,9 @@
 package core
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 type contextKey struct{}
 
@@ -16,29 +19,28 @@ func FromContext(ctx context.Context) (Decision, bool) {
 	return d, ok
 }
 
-// Admit is Check for adapters: it knows what other limiters decided on the same request,
-// through the context, and returns one that carries its own decision.
+// Admit is Check for adapters: it knows, through the context, what other limiters decided on
+// the same request, and returns a context that carries its own decision. A Delay is waited out,
+// up to most (see Pace).
 //
 // A limiter that has decided already answers the same again and charges nothing. When this
 // limiter denies, what earlier ones charged is given back. The headers of the decision are
 // those of all of them.
-func (l *Limiter) Admit(ctx context.Context, r Request) (context.Context, Decision) {
-	outer, ok := FromContext(ctx)
+func (l *Limiter) Admit(ctx context.Context, r Request, most time.Duration) (context.Context, Decision) {
+	outer, _ := FromContext(ctx)
 	for a := outer.account; a != nil; a = a.earlier {
 		if a.limiter == l {
 			outer.Delay = 0 // it has been waited for
 			return ctx, outer
 		}
 	}
-	d := l.Check(ctx, r)
-	if ok && d.account != nil {
+	d := l.Check(ctx, r).Pace(ctx, most)
+	if d.account != nil {
 		d.account.earlier = outer.account
 	}
-	if ok && !d.Allowed {
-		for a := outer.account; a != nil; a = a.earlier {
-			// An error leaves the charge spent; the request is refused either way.
-			_ = Decision{account: a}.Refund(context.WithoutCancel(ctx))
-		}
+	for a := outer.account; a != nil && !d.Allowed; a = a.earlier {
+		// An error leaves the charge spent; the request is refused either way.
+		_ = Decision{account: a}.Refund(ctx)
 	}
 	return NewContext(ctx, d), d
 }

@@ -19,7 +19,7 @@ func (d Decision) Pace(ctx context.Context, most time.Duration) Decision {
 	}
 	if err := sleep(ctx, d.Delay); err != nil {
 		d.Allowed, d.Reason, d.Delay, d.Err = false, StoreFailed, 0, err
-		_ = d.Refund(context.WithoutCancel(ctx))
+		_ = d.Refund(ctx)
 	}
 	return d
 }

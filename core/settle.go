@@ -8,7 +8,8 @@ import (
 
 // Refund gives back what the decision charged, as far as time has not done so already. It
 // acts once, whichever copy of the decision it is called on; later calls, and calls on a
-// decision that charged nothing, do nothing. A refund that fails stays spent.
+// decision that charged nothing, do nothing. A refund that fails stays spent. It is made even
+// when ctx has ended, as a request's has when its client left; the store's budget bounds it.
 func (d Decision) Refund(ctx context.Context) error {
 	if d.account == nil || !d.account.spent.CompareAndSwap(false, true) {
 		return nil
@@ -16,13 +17,13 @@ func (d Decision) Refund(ctx context.Context) error {
 	if d.account.stored == 0 {
 		return nil
 	}
-	return d.account.giveBack(ctx, d.account.buckets[0].Cost)
+	return d.account.giveBack(context.WithoutCancel(ctx), d.account.buckets[0].Cost)
 }
 
 // Settle replaces the cost that was charged by the actual one, known only afterwards: bytes
 // sent, tokens generated. Less is given back as by Refund; more is charged even where it is
-// not there, down to empty. It acts once, and not after Refund. A request that was denied
-// has nothing to settle.
+// not there, down to empty. It acts once, and not after Refund; a request that was denied has
+// nothing to settle. Like Refund it does not mind that ctx has ended.
 func (d Decision) Settle(ctx context.Context, actual int64) error {
 	if actual < 0 {
 		return fmt.Errorf("core: actual cost is %d, want 0 or more", actual)
@@ -30,6 +31,7 @@ func (d Decision) Settle(ctx context.Context, actual int64) error {
 	if d.account == nil || !d.Allowed || !d.account.spent.CompareAndSwap(false, true) {
 		return nil
 	}
+	ctx = context.WithoutCancel(ctx)
 	a := d.account
 	if a.stored == 0 {
 		return nil

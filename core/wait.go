@@ -26,7 +26,7 @@ func (l *Limiter) Wait(ctx context.Context, r Request) (Decision, error) {
 		if err := sleep(ctx, wait); err != nil {
 			if d.Allowed {
 				d.Allowed = false
-				_ = d.Refund(context.WithoutCancel(ctx)) // what cannot be given back stays spent
+				_ = d.Refund(ctx) // what cannot be given back stays spent
 			}
 			return d, err
 		}

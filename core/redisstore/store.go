@@ -29,7 +29,7 @@ type Store struct {
 	client Client
 	budget time.Duration
 	prefix string
-	now    func() (sec, ns string) // empty: the server's clock
+	clock  func() time.Time // nil: the server's
 	queue  queue
 	watch  atomic.Pointer[func(string, error)]
 	closed atomic.Bool
@@ -62,6 +62,18 @@ func WithPrefix(prefix string) Option {
 	}
 }
 
+// WithClock replaces the server's clock, for tests: in production it would make every limit
+// depend on the clocks of the replicas.
+func WithClock(now func() time.Time) Option {
+	return func(s *Store) error {
+		if now == nil {
+			return errors.New("clock is nil, want a function")
+		}
+		s.clock = now
+		return nil
+	}
+}
+
 func validPrefix(p string) bool {
 	for i := range len(p) {
 		c := p[i]
@@ -86,10 +98,10 @@ func New(client Client, opts ...Option) (*Store, error) {
 	}
 	switch c := client.(type) {
 	case nil:
-		return nil, errors.New("redisstore: client is nil, want a *redis.Client")
+		return nil, errNilClient
 	case *redis.Client:
 		if c == nil {
-			return nil, errors.New("redisstore: client is nil, want a *redis.Client")
+			return nil, errNilClient
 		}
 		// Without this, a connection on which Redis hangs is held for the client's own
 		// timeout, which may be seconds or for ever.
@@ -100,6 +112,8 @@ func New(client Client, opts ...Option) (*Store, error) {
 	s.queue.budget, s.queue.send, s.queue.report = s.budget, s.send, s.report
 	return s, nil
 }
+
+var errNilClient = errors.New("redisstore: client is nil, want a *redis.Client")
 
 // Must is New for programs that set the store up once; it panics on an error.
 func Must(client Client, opts ...Option) *Store {

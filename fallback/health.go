@@ -1,0 +1,90 @@
+package fallback
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tierlimit/tierlimit/core"
+)
+
+// Health is what a readiness endpoint or a metric can show. A degraded store is still ready: it
+// decides, from this replica's share.
+type Health struct {
+	Degraded       bool // some node is
+	Nodes          []NodeHealth
+	Share          float64       // this replica's part of each limit while degraded
+	LocalDecisions uint64        // requests with a level decided locally, since the start
+	Failures       FailureCounts // failed calls of requests to the shared store, since the start
+}
+
+// NodeHealth is one node of the shared store that has been asked so far.
+type NodeHealth struct {
+	Partition string
+	Degraded  bool
+	Since     time.Time // of the present state; zero if it never changed
+	Err       error     // the last failure; nil if none
+}
+
+// FailureCounts counts requests that the shared store did not answer, by whose fault it was.
+type FailureCounts struct {
+	Store, Config, Request, Caller uint64
+}
+
+// Health reads the present state.
+func (s *Store) Health() Health {
+	h := Health{Share: s.share, LocalDecisions: s.decided.Load(), Failures: FailureCounts{
+		Store:   s.faults[core.FaultStore].Load(),
+		Config:  s.faults[core.FaultConfig].Load(),
+		Request: s.faults[core.FaultRequest].Load(),
+		Caller:  s.faults[core.FaultCaller].Load(),
+	}}
+	s.breakers.Range(func(_, v any) bool {
+		b := v.(*breaker)
+		n := NodeHealth{Partition: b.partition, Degraded: b.degraded.Load()}
+		if at := b.since.Load(); at != 0 {
+			n.Since = time.Unix(0, at)
+		}
+		if err := b.cause.Load(); err != nil {
+			n.Err = *err
+		}
+		h.Degraded = h.Degraded || n.Degraded
+		h.Nodes = append(h.Nodes, n)
+		return true
+	})
+	slices.SortFunc(h.Nodes, func(a, b NodeHealth) int { return strings.Compare(a.Partition, b.Partition) })
+	return h
+}
+
+// changed tells of a change of state: one event and one line each, however many requests saw
+// it. It runs on the node's prober, so the events of a node come in order.
+func (s *Store) changed(b *breaker, degraded bool) {
+	now := time.Now()
+	b.since.Store(now.UnixNano())
+	c := Change{Partition: b.partition, Degraded: degraded, At: now}
+	if degraded {
+		if err := b.cause.Load(); err != nil {
+			c.Err = *err
+		}
+		s.logDegraded(c)
+	} else {
+		s.log.Info("tierlimit: shared store is back", "node", c.Partition)
+	}
+	for _, f := range s.onChange {
+		f(c)
+	}
+}
+
+func (s *Store) logDegraded(c Change) {
+	attrs := []any{"node", c.Partition, "share", s.share, "err", c.Err}
+	level, msg := slog.LevelWarn, "tierlimit: shared store failed, deciding locally"
+	if core.FaultOf(c.Err) == core.FaultConfig {
+		level, msg = slog.LevelError, "tierlimit: shared store refuses by configuration and will not mend itself, deciding locally"
+	}
+	if !s.told {
+		attrs = append(attrs, "hint", "share assumes one replica; set fallback.WithReplicas")
+	}
+	s.log.Log(context.Background(), level, msg, attrs...)
+}

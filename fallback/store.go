@@ -1,0 +1,161 @@
+// Package fallback keeps a service deciding when its shared store fails.
+//
+// It wraps a shared store, such as redisstore, and holds a local half in this process. While the
+// shared store answers, it decides. When it does not, a circuit breaker opens, and levels whose
+// OnFailure is Local are decided from local buckets at this replica's share of each limit, in
+// microseconds. A probe in the background brings the shared store back; no request waits for it.
+package fallback
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/memstore"
+)
+
+// Store is a core.Store over a shared one. It is safe for concurrent use.
+type Store struct {
+	shared   core.Store
+	local    *memstore.Store
+	share    float64
+	told     bool // the share was given, not assumed
+	entries  []memstore.Option
+	log      *slog.Logger
+	onChange []func(Change)
+
+	breakers sync.Map // partition to *breaker
+	watched  bool     // the shared store reports its calls itself
+	decided  atomic.Uint64
+	faults   [4]atomic.Uint64 // by core.Fault
+
+	life   sync.Mutex // guards closed against new probes
+	closed bool
+	quit   chan struct{}
+	probes sync.WaitGroup
+}
+
+// Option configures a Store.
+type Option func(*Store) error
+
+// WithReplicas says how many replicas of the service there are, so that in an outage each holds
+// its part of every limit and together they hold the whole. The default is 1: right for a
+// single replica, and n times the limit for n.
+func WithReplicas(n int) Option {
+	return func(s *Store) error {
+		if n < 1 {
+			return fmt.Errorf("replicas is %d, want 1 or more", n)
+		}
+		s.share, s.told = 1/float64(n), true
+		return nil
+	}
+}
+
+// WithShare sets this replica's part of every limit during an outage, above 0 to 1, for
+// replicas that get unequal traffic.
+func WithShare(share float64) Option {
+	return func(s *Store) error {
+		if math.IsNaN(share) || share <= 0 || share > 1 {
+			return fmt.Errorf("share is %v, want above 0 to 1", share)
+		}
+		s.share, s.told = share, true
+		return nil
+	}
+}
+
+// WithLocalEntries bounds the local buckets; see memstore.WithMaxEntries.
+func WithLocalEntries(n int) Option {
+	return func(s *Store) error {
+		s.entries = append(s.entries, memstore.WithMaxEntries(n))
+		return nil
+	}
+}
+
+// WithLogger sets where changes of state are logged, one line each; the default is
+// slog.Default at the time of New.
+func WithLogger(log *slog.Logger) Option {
+	return func(s *Store) error {
+		if log == nil {
+			return errors.New("logger is nil, want a *slog.Logger")
+		}
+		s.log = log
+		return nil
+	}
+}
+
+// WithOnChange calls f at each change of state, one at a time and in order. It may be given more
+// than once.
+func WithOnChange(f func(Change)) Option {
+	return func(s *Store) error {
+		if f == nil {
+			return errors.New("on-change function is nil, want a function")
+		}
+		s.onChange = append(s.onChange, f)
+		return nil
+	}
+}
+
+// New wraps shared. It does no I/O: a service starts, and decides, while its shared store is
+// away. Closing the Store closes shared.
+func New(shared core.Store, opts ...Option) (*Store, error) {
+	if shared == nil {
+		return nil, errors.New("fallback: shared store is nil, want one such as redisstore")
+	}
+	if shared.Traits().Local {
+		return nil, errors.New("fallback: shared store answers by itself and needs no fallback")
+	}
+	s := &Store{shared: shared, share: 1, log: slog.Default(), quit: make(chan struct{})}
+	for _, opt := range opts {
+		if opt == nil {
+			return nil, errors.New("fallback: option is nil, want a fallback.With... option")
+		}
+		if err := opt(s); err != nil {
+			return nil, fmt.Errorf("fallback: %w", err)
+		}
+	}
+	s.local = memstore.New(s.entries...)
+	if err := s.local.Err(); err != nil {
+		return nil, fmt.Errorf("fallback: local half: %w", err)
+	}
+	if w, ok := shared.(core.Watcher); ok {
+		s.watched = true
+		w.Watch(func(partition string, err error) { s.breaker(partition).record(err) })
+	}
+	return s, nil
+}
+
+// Partition is the shared store's.
+func (s *Store) Partition(key string) string { return s.shared.Partition(key) }
+
+// Traits are the shared store's, with an answer of its own. An algorithm that the local half
+// does not have is held by a token bucket there.
+func (s *Store) Traits() core.Traits {
+	t := s.shared.Traits()
+	t.Local = true
+	return t
+}
+
+// Close ends probing and closes both halves. Closing twice is harmless.
+func (s *Store) Close() error {
+	s.life.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.quit)
+	}
+	s.life.Unlock()
+	s.probes.Wait()
+	return errors.Join(s.local.Close(), s.shared.Close())
+}
+
+// Change is a change of state of one node of the shared store.
+type Change struct {
+	Partition string // the node; "" where there is one
+	Degraded  bool   // decisions are local from now on; false: they are shared again
+	At        time.Time
+	Err       error // what opened the breaker; nil on return
+}

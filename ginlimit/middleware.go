@@ -1,0 +1,77 @@
+// Package ginlimit limits requests to a gin service.
+package ginlimit
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/internal/adapter"
+)
+
+// ContextKey is where handlers find the core.Decision with c.Get; core.FromContext on the
+// request's context finds it too.
+const ContextKey = "tierlimit.decision"
+
+// New makes the middleware. Mount it on the engine, behind CORS, so that refusals carry its
+// headers; its endpoint is the route's template even there. It panics on a nil limiter or a
+// wrong option; limiter.With is the checked form of WithPolicy.
+func New(limiter *core.Limiter, opts ...Option) gin.HandlerFunc {
+	o := &options{Config: adapter.Defaults[*gin.Context](), deny: problem}
+	for _, opt := range opts {
+		opt(o)
+	}
+	limiter, err := o.Limiter(limiter)
+	if err != nil {
+		panic("ginlimit: " + err.Error())
+	}
+	return func(c *gin.Context) { o.limit(limiter, c) }
+}
+
+func (o *options) limit(limiter *core.Limiter, c *gin.Context) {
+	if adapter.Preflight(c.Request.Method, c.Request.Header) {
+		return
+	}
+	r, ok := o.Request(c, c.Request.RemoteAddr, c.Request.Header, endpoint(c))
+	if !ok {
+		return
+	}
+	ctx, d := limiter.Admit(c.Request.Context(), r, o.MaxDelay)
+	for name, value := range d.Headers() {
+		c.Header(name, value)
+	}
+	c.Set(ContextKey, d)
+	if !d.Allowed {
+		c.Abort()
+		o.deny(c, d)
+		return
+	}
+	c.Request = c.Request.WithContext(ctx)
+	if o.refundOn != nil {
+		o.next(c, d)
+	}
+}
+
+// next runs the handlers and judges the status they leave; a panic passes through.
+func (o *options) next(c *gin.Context, d core.Decision) {
+	status := http.StatusInternalServerError
+	defer func() {
+		if o.refundOn(status) {
+			_ = d.Refund(c.Request.Context()) // what cannot be given back stays spent
+		}
+	}()
+	c.Next()
+	status = c.Writer.Status()
+}
+
+func endpoint(c *gin.Context) string {
+	if c.FullPath() == "" {
+		return ""
+	}
+	return c.Request.Method + " " + c.FullPath()
+}
+
+func problem(c *gin.Context, d core.Decision) {
+	c.Data(d.Status(), core.ProblemType, d.Problem())
+}

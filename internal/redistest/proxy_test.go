@@ -1,0 +1,208 @@
+package redistest_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tierlimit/tierlimit/internal/redistest"
+)
+
+const patience = 200 * time.Millisecond
+
+func proxied(t *testing.T) (*redistest.Server, *redistest.Proxy) {
+	t.Helper()
+
+	s := redistest.Start(t)
+
+	return s, redistest.StartProxy(t, s.Addr())
+}
+
+func TestProxyBlackHole(t *testing.T) {
+	s, p := proxied(t)
+	client := impatient(t, p.Addr(), patience)
+	incr(t, client, 1)
+
+	p.SetMode(redistest.BlackHole)
+
+	start := time.Now()
+	if err := client.Incr(context.Background(), "n").Err(); !isTimeout(err) {
+		t.Fatalf("INCR into the black hole: %v, want a timeout", err)
+	}
+
+	if took := time.Since(start); took < patience {
+		t.Fatalf("timed out after %v, before the read timeout", took)
+	}
+
+	dial(t, p.Addr()) // accepted all the same
+
+	if got := s.Do(t, "GET", "n"); got != "1" {
+		t.Fatalf("n = %v: the request got through", got)
+	}
+
+	p.Heal()
+
+	// The lost request arrives late, as a retransmission would.
+	for s.Do(t, "GET", "n") != "2" {
+		time.Sleep(time.Millisecond)
+	}
+
+	incr(t, client, 3)
+}
+
+func TestProxySwallowReplies(t *testing.T) {
+	s, p := proxied(t)
+	client := impatient(t, p.Addr(), patience)
+	incr(t, client, 1)
+
+	raw := dial(t, p.Addr())
+	p.SetMode(redistest.SwallowReplies)
+
+	if err := client.Incr(context.Background(), "n").Err(); !isTimeout(err) {
+		t.Fatalf("INCR: %v, want a timeout", err)
+	}
+
+	if got := s.Do(t, "GET", "n"); got != "2" {
+		t.Fatalf("n = %v, want 2: the request was not executed", got)
+	}
+
+	send(t, raw, "INCR n\r\n")
+
+	for s.Do(t, "GET", "n") != "3" {
+		time.Sleep(time.Millisecond)
+	}
+
+	time.Sleep(20 * time.Millisecond) // its reply is lost by now
+	p.Heal()
+
+	// A connection with a gap must not go on.
+	if got, err := io.ReadAll(raw); len(got) != 0 || !errors.Is(err, syscall.ECONNRESET) {
+		t.Fatalf("after Heal: %q, %v; want a reset", got, err)
+	}
+
+	incr(t, client, 4)
+}
+
+func TestProxyHalfReply(t *testing.T) {
+	s, p := proxied(t)
+	raw := dial(t, p.Addr())
+	client := impatient(t, p.Addr(), patience)
+	incr(t, client, 1)
+
+	p.SetMode(redistest.HalfReply)
+	send(t, raw, "ECHO 12345\r\n") // the reply is "$5\r\n12345\r\n"
+
+	if got, err := io.ReadAll(raw); string(got) != "$5\r\n1" || !errors.Is(err, syscall.ECONNRESET) {
+		t.Fatalf("got %q, %v; want half and a reset", got, err)
+	}
+
+	if err := client.Incr(context.Background(), "n").Err(); !errors.Is(err, syscall.ECONNRESET) {
+		t.Fatalf("INCR: %v, want a reset", err)
+	}
+
+	if got := s.Do(t, "GET", "n"); got != "2" {
+		t.Fatalf("n = %v, want 2", got)
+	}
+
+	p.Heal()
+	incr(t, client, 3)
+}
+
+func TestProxyRefuseAndCloseAll(t *testing.T) {
+	_, p := proxied(t)
+
+	for _, fault := range []func(){p.CloseAll, func() { p.SetMode(redistest.Refuse) }} {
+		raw := dial(t, p.Addr())
+		ping(t, raw)
+		fault()
+
+		if _, err := io.ReadAll(raw); !errors.Is(err, syscall.ECONNRESET) {
+			t.Fatalf("open connection: %v, want a reset", err)
+		}
+	}
+
+	if _, err := net.DialTimeout("tcp", p.Addr(), time.Second); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Fatalf("dial: %v, want refused", err)
+	}
+
+	p.SetMode(redistest.Pass)
+	ping(t, dial(t, p.Addr()))
+}
+
+func TestProxySynHole(t *testing.T) {
+	_, p := proxied(t)
+	before := dial(t, p.Addr())
+	ping(t, before)
+
+	for range 2 { // also over an existing hole
+		p.SynHole()
+
+		if _, err := net.DialTimeout("tcp", p.Addr(), 300*time.Millisecond); !isTimeout(err) {
+			t.Fatalf("dial: %v, want a timeout", err)
+		}
+	}
+
+	p.SetMode(redistest.Pass) // touches only connections
+	ping(t, before)
+
+	if _, err := net.DialTimeout("tcp", p.Addr(), 300*time.Millisecond); !isTimeout(err) {
+		t.Fatalf("dial: %v, want a timeout", err)
+	}
+
+	p.Heal()
+	ping(t, before)
+	ping(t, dial(t, p.Addr()))
+}
+
+func TestProxyTargetComesAndGoes(t *testing.T) {
+	s := redistest.Reserve(t)
+	p := redistest.StartProxy(t, s.Addr())
+
+	// The reset may already be there when the dial returns.
+	conn, err := net.DialTimeout("tcp", p.Addr(), time.Second)
+	if err == nil {
+		_, err = io.ReadAll(conn)
+		_ = conn.Close()
+	}
+
+	if !errors.Is(err, syscall.ECONNRESET) {
+		t.Fatalf("target is down: %v, want a reset", err)
+	}
+
+	s.Launch()
+
+	raw := dial(t, p.Addr())
+	ping(t, raw)
+	s.Kill()
+
+	if _, err := io.ReadAll(raw); err != nil && !errors.Is(err, syscall.ECONNRESET) {
+		t.Fatalf("target was killed: %v, want an end", err)
+	}
+}
+
+func send(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+
+	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ping(t *testing.T, conn net.Conn) {
+	t.Helper()
+	send(t, conn, "PING\r\n")
+
+	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || strings.TrimSpace(line) != "+PONG" {
+		t.Fatalf("PING: %q, %v", line, err)
+	}
+}
