@@ -39,7 +39,7 @@ func (s *Store) breaker(partition string) *breaker {
 		MaxRequests:  1,
 		Interval:     window,
 		BucketPeriod: windowStep,
-		Timeout:      probeFirst / 2, // the prober's own waits are longer
+		Timeout:      probeEvery / 2, // the prober's own waits are longer
 		ReadyToTrip:  trips,
 		IsExcluded:   excluded,
 		OnStateChange: func(_ string, from, to gobreaker.State) {

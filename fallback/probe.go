@@ -9,13 +9,10 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 )
 
-// A probe's wait grows from probeFirst to probeMost. The most is well under a second, since a
-// go-redis client that has given up dialling looks only once a second by itself, and both
-// together must stay within the promised recovery.
-const (
-	probeFirst = 250 * time.Millisecond
-	probeMost  = 400 * time.Millisecond
-)
+// probeEvery is the longest wait between probes. It does not grow: a go-redis client that has
+// given up dialling looks only once a second by itself, and both waits together must stay
+// within the promised recovery.
+const probeEvery = 300 * time.Millisecond
 
 // startProbe runs one prober for the time that b is open. It is called under the breaker's lock.
 func (s *Store) startProbe(b *breaker) {
@@ -32,11 +29,11 @@ func (s *Store) probe(b *breaker) {
 	s.changed(b, true)
 	canary := []core.Bucket{{Key: s.canaryKey(b.partition), Limit: core.PerSecond(1_000_000), Cost: 1, Level: "canary"}}
 	out := make([]core.Outcome, 1)
-	for wait := probeFirst; ; wait = min(wait*2, probeMost) {
+	for {
 		select {
 		case <-s.quit:
 			return
-		case <-time.After(jitter(wait)):
+		case <-time.After(probeEvery - rand.N(probeEvery/5)): // replicas must not probe in step
 		}
 		done, refused := b.circuit.Allow()
 		if refused != nil {
@@ -66,6 +63,3 @@ func (s *Store) canaryKey(partition string) string {
 		}
 	}
 }
-
-// jitter keeps replicas from probing in step; it only shortens.
-func jitter(d time.Duration) time.Duration { return d - rand.N(d/5) }

@@ -32,6 +32,7 @@ type queue struct {
 // flight sends one batch after the other.
 type flight struct {
 	since time.Time // when its present batch left
+	trip  int       // which batch that is; 0: none is out
 	late  bool
 }
 
@@ -77,8 +78,12 @@ func (q *queue) start() {
 // fly sends batch after batch until none is waiting, or until one is so late that another
 // flight has taken its place.
 func (q *queue) fly(f *flight) {
-	for batch := q.next(f); batch != nil; batch = q.next(f) {
-		timer := time.AfterFunc(q.budget, func() { q.giveUp(f) })
+	for trip := 1; ; trip++ {
+		batch := q.next(f, trip)
+		if batch == nil {
+			return
+		}
+		timer := time.AfterFunc(q.budget, func() { q.giveUp(f, trip) })
 		err := q.send(batch)
 		timer.Stop()
 		if !q.land(f) {
@@ -89,7 +94,7 @@ func (q *queue) fly(f *flight) {
 }
 
 // next takes the batch that leaves now; nil ends the flight.
-func (q *queue) next(f *flight) []*call {
+func (q *queue) next(f *flight, trip int) []*call {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	// Those whose caller has left were never sent, so they were never charged.
@@ -102,13 +107,18 @@ func (q *queue) next(f *flight) []*call {
 	n := min(len(q.waiting), maxBatch)
 	batch := q.waiting[:n:n]
 	q.waiting = q.waiting[n:]
-	f.since = time.Now()
+	f.since, f.trip = time.Now(), trip
 	return batch
 }
 
-// giveUp stops counting on a flight whose answer is late, and lets another leave.
-func (q *queue) giveUp(f *flight) {
+// giveUp stops counting on a flight whose answer is late, and lets another leave. The timer that
+// calls it may fire just as the answer comes.
+func (q *queue) giveUp(f *flight, trip int) {
 	q.mu.Lock()
+	if f.trip != trip {
+		q.mu.Unlock()
+		return
+	}
 	f.late = true
 	q.overdue++
 	q.drop(f)
@@ -121,6 +131,7 @@ func (q *queue) giveUp(f *flight) {
 func (q *queue) land(f *flight) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	f.trip = 0
 	if f.late {
 		q.overdue--
 		q.start()

@@ -93,9 +93,7 @@ func answers(addr string, pid int) error {
 	defer conn.Close()
 
 	reply, err := ask(addr, "INFO", "server")
-
-	var refusal redis.Error
-	if errors.As(err, &refusal) {
+	if _, refused := errors.AsType[redis.Error](err); refused {
 		return nil // NOAUTH and the like: it serves, only not this command
 	}
 

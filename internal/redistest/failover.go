@@ -88,8 +88,13 @@ func (s *Sentinel) promoted(want *Server) error {
 	}
 
 	for _, sentinel := range s.sentinels {
-		if master, err := s.masterBy(sentinel); err != nil || master != want {
-			return fmt.Errorf("sentinel %s does not follow yet (%v)", sentinel.Addr(), err)
+		master, err := s.masterBy(sentinel)
+		if err != nil {
+			return err
+		}
+
+		if master != want {
+			return fmt.Errorf("sentinel %s still names %s", sentinel.Addr(), master.Addr())
 		}
 	}
 

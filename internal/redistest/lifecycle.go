@@ -62,12 +62,11 @@ func (s *Server) Kill() {
 	s.proc.kill()
 
 	err := eventually(refuseWait, func() error {
-		conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
-		if err != nil {
-			return nil
+		if accepts(s.Addr()) {
+			return errors.New("port still accepts")
 		}
 
-		return errors.Join(errors.New("port still accepts"), conn.Close())
+		return nil
 	})
 	if err != nil {
 		s.t.Errorf("redis-server %s killed: %v", s.Addr(), err)
@@ -113,4 +112,13 @@ func (s *Server) signal(what string, send func(*process) error) {
 	if err != nil {
 		s.t.Fatal(fmt.Errorf("%s redis-server %s: %w", what, s.Addr(), err))
 	}
+}
+
+func accepts(addr string) bool {
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return false
+	}
+
+	return conn.Close() == nil
 }

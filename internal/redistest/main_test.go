@@ -2,6 +2,7 @@ package redistest_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func incr(t *testing.T, client redis.Cmdable, want int64) {
 }
 
 func isTimeout(err error) bool {
-	timeout, ok := err.(net.Error)
+	timeout, ok := errors.AsType[net.Error](err)
 
 	return ok && timeout.Timeout()
 }

@@ -40,11 +40,33 @@ func TestSentinelPromotesAfterKill(t *testing.T) {
 	master.Kill()
 	writesOn(t, client, replica)
 
-	s.Sentinels()[0].Kill() // the others still answer
-
 	if s.Master() != replica {
 		t.Fatalf("master %s, want %s", s.Master().Addr(), replica.Addr())
 	}
+
+	// If the sentinel that led the failover dies before it told the others, they
+	// start another one after 10 s: not before all agree.
+	for _, sentinel := range s.Sentinels() {
+		for start := time.Now(); !names(t, sentinel, replica); time.Sleep(20 * time.Millisecond) {
+			if time.Since(start) > 10*time.Second {
+				t.Fatalf("sentinel %s does not name %s", sentinel.Addr(), replica.Addr())
+			}
+		}
+	}
+
+	s.Sentinels()[0].Kill()
+
+	if s.Master() != replica {
+		t.Fatalf("two sentinels name %s, want %s", s.Master().Addr(), replica.Addr())
+	}
+}
+
+func names(t *testing.T, sentinel, want *redistest.Server) bool {
+	t.Helper()
+
+	addr, _ := sentinel.Do(t, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "tierlimit").([]any)
+
+	return len(addr) == 2 && fmt.Sprintf("%v:%v", addr[0], addr[1]) == want.Addr()
 }
 
 // writesOn waits until a write through client arrives at want.

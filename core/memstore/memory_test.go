@@ -1,0 +1,182 @@
+package memstore_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/memstore"
+)
+
+const room = 512
+
+// fill makes so many keys owe that there is no room left, whatever their hashes.
+func fill(t testing.TB, s *memstore.Store, l core.Limit) {
+	t.Helper()
+	for i := range 40 * room {
+		take(t, s, core.Bucket{Key: fmt.Sprint("fill", i), Limit: l, Cost: 1, Level: "filler"})
+	}
+}
+
+func TestEntriesNeverExceedTheCap(t *testing.T) {
+	s, _ := frozen(t, memstore.WithMaxEntries(room))
+	fill(t, s, core.PerHour(5))
+	if got := s.Stats(); got.Entries != room || got.Overflowed == 0 {
+		t.Errorf("%+v, want %d entries and some overflow", got, room)
+	}
+}
+
+// A request of several buckets is no way around the cap.
+func TestEntriesOfOneRequestKeepToTheCap(t *testing.T) {
+	s, _ := frozen(t, memstore.WithMaxEntries(room))
+	for i := range 20 * room {
+		var b [6]core.Bucket
+		for j := range b {
+			b[j] = bucket(fmt.Sprint(i, "/", j), core.PerHour(1_000_000), 1)
+		}
+		take(t, s, b[:]...)
+	}
+	if got := s.Stats(); got.Entries > room {
+		t.Errorf("%+v, want at most %d entries", got, room)
+	}
+}
+
+func TestKeysWithoutRoomShareOneCountedBucket(t *testing.T) {
+	s, c := frozen(t, memstore.WithMaxEntries(room))
+	fill(t, s, core.PerHour(1))
+	before := s.Stats().Overflowed
+	limit := core.PerMinute(10)
+	admitted := 0
+	for i := range 30 {
+		if take(t, s, bucket(fmt.Sprint("late", i), limit, 1))[0].Admits {
+			admitted++
+		}
+	}
+	if admitted != 10 {
+		t.Errorf("%d new keys admitted, want the 10 of one shared bucket", admitted)
+	}
+	if got := s.Stats().Overflowed - before; got != 30 {
+		t.Errorf("%d requests counted, want 30", got)
+	}
+	// Another level, and another limit of this level, have a bucket of their own.
+	other := bucket("x", limit, 10)
+	other.Level = "tenant"
+	if !take(t, s, other)[0].Admits || !take(t, s, bucket("y", core.PerMinute(11), 11))[0].Admits {
+		t.Error("a full overflow bucket refuses another level or limit")
+	}
+	// It refills like any other.
+	c.advance(6 * time.Second)
+	if a, b := take(t, s, bucket("z", limit, 1))[0].Admits, take(t, s, bucket("z", limit, 1))[0].Admits; !a || b {
+		t.Errorf("after one unit's time: admitted %v, %v, want one of two", a, b)
+	}
+}
+
+func TestChargeOnTheSharedBucketCanBeGivenBack(t *testing.T) {
+	s, _ := frozen(t, memstore.WithMaxEntries(room))
+	fill(t, s, core.PerHour(1))
+	b := bucket("late", core.PerMinute(10), 4)
+	out := take(t, s, b)
+	if got := peek(t, s, b).Remaining; got != 6 {
+		t.Fatalf("%d left, want 6", got)
+	}
+	if err := s.Refund(context.Background(), []core.Bucket{b}, out); err != nil {
+		t.Fatal(err)
+	}
+	if got := peek(t, s, b).Remaining; got != 10 {
+		t.Errorf("%d left after the refund, want 10", got)
+	}
+}
+
+// What was charged in the shared bucket is not given back in an entry that the key got later, nor
+// the other way round.
+func TestRefundDoesNotCrossIntoTheSharedBucket(t *testing.T) {
+	s, c := frozen(t, memstore.WithMaxEntries(room))
+	fill(t, s, core.PerSecond(1))
+	b := bucket("late", core.PerMinute(10), 4)
+	shared := take(t, s, b)
+	c.advance(time.Second) // the fillers are gone
+	own := take(t, s, b)
+	if got := own[0].Remaining; got != 6 {
+		t.Fatalf("%d left in its own entry, want 6", got)
+	}
+	if err := s.Refund(context.Background(), []core.Bucket{b}, shared); err != nil {
+		t.Fatal(err)
+	}
+	if got := peek(t, s, b).Remaining; got != 6 {
+		t.Errorf("%d left, want 6: the refund was another bucket's", got)
+	}
+}
+
+func TestOverflowCanDenyInstead(t *testing.T) {
+	s, c := frozen(t, memstore.WithMaxEntries(room), memstore.WithDenyOverflow())
+	fill(t, s, core.PerSecond(1))
+	o := take(t, s, bucket("late", core.PerMinute(10), 1))[0]
+	if o.Admits || o.Charged || o.RetryAfter <= 0 {
+		t.Errorf("new key without room: %+v, want a denial with a wait", o)
+	}
+	if old := take(t, s, bucket("fill0", core.PerSecond(1), 1))[0]; old.Admits || old.RetryAfter != time.Second {
+		t.Errorf("a known key: %+v, want its own state", old)
+	}
+	c.advance(time.Second)
+	if o := take(t, s, bucket("late", core.PerMinute(10), 1))[0]; !o.Admits || o.Remaining != 9 {
+		t.Errorf("with room again: %+v", o)
+	}
+}
+
+// Under any pressure of new keys, who owes goes on owing.
+func TestLiveDebtIsNeverDropped(t *testing.T) {
+	s, c := frozen(t, memstore.WithMaxEntries(room))
+	limit := core.PerMinute(60)
+	var debtors []core.Bucket
+	for i := range room / 8 {
+		b := bucket(fmt.Sprint("debtor", i), limit, 60)
+		if take(t, s, b); s.Stats().Overflowed > 0 {
+			break // this one met a full shard
+		}
+		debtors = append(debtors, b)
+	}
+	if len(debtors) < 8 {
+		t.Skip("the seed put the debtors into one shard")
+	}
+	for i := range 59 { // one second less than they need
+		for j := range room {
+			take(t, s, bucket(fmt.Sprint("new", i, "/", j), core.Per(1, time.Millisecond), 1))
+		}
+		c.advance(time.Second)
+	}
+	for _, b := range debtors {
+		if o := peek(t, s, b); o.Admits || o.RetryAfter != time.Second || o.Remaining != 59 {
+			t.Fatalf("%s after 59 of 60 s: %+v, want one unit missing", b.Key, o)
+		}
+	}
+}
+
+// A bucket that has paid makes room at once: a full store does not have to wait for a sweep.
+func TestPaidBucketsMakeRoom(t *testing.T) {
+	s, c := frozen(t, memstore.WithMaxEntries(room))
+	fill(t, s, core.PerSecond(1))
+	c.advance(time.Second)
+	before := s.Stats().Overflowed
+	for i := range room / 16 {
+		take(t, s, bucket(fmt.Sprint("new", i), core.PerHour(5), 1))
+	}
+	if got := s.Stats().Overflowed - before; got > 2 { // some may meet in one shard
+		t.Errorf("%d of %d new keys found no room among paid buckets", got, room/16)
+	}
+}
+
+func TestWrongOptionsAreReported(t *testing.T) {
+	for name, s := range map[string]*memstore.Store{
+		"max entries": memstore.New(memstore.WithMaxEntries(255)),
+		"clock":       memstore.New(memstore.WithClock(nil)),
+	} {
+		if err := s.Err(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if _, err := core.New(s, core.Policy{core.Global(core.PerSecond(1))}); err == nil {
+			t.Errorf("%s: core.New takes the store", name)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package prommetrics_test
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/memstore"
+	"github.com/tierlimit/tierlimit/core/prommetrics"
+	"github.com/tierlimit/tierlimit/core/redisstore"
+	"github.com/tierlimit/tierlimit/fallback"
+)
+
+func TestShadowDenialsAreCountedApart(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m, err := prommetrics.New(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dry := core.PerUser(core.PerHour(1))
+	dry.Shadow = true
+	l, err := core.New(memstore.New(), core.Policy{dry, core.Global(core.PerHour(5))}, core.WithObserver(m.Observe))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		l.Check(context.Background(), core.Request{User: "u"})
+	}
+	want := `
+# HELP tierlimit_requests_total Requests decided, by the level that denied (empty if none), why, and where the answer came from.
+# TYPE tierlimit_requests_total counter
+tierlimit_requests_total{level="",reason="none",source="local"} 5
+tierlimit_requests_total{level="global",reason="quota",source="local"} 5
+# HELP tierlimit_shadow_denials_total Requests that a shadow level would have denied.
+# TYPE tierlimit_shadow_denials_total counter
+tierlimit_shadow_denials_total{level="user"} 9
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+	if _, err := prommetrics.New(reg); err == nil {
+		t.Error("registering twice gave no error")
+	}
+}
+
+var loopback = netip.MustParseAddr("127.0.0.1")
+
+func TestTheStateOfTheSharedStoreIsShown(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", DialerRetries: 1, MaxRetries: -1})
+	t.Cleanup(func() { _ = client.Close() })
+	store, err := fallback.New(redisstore.Must(client))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := core.New(store, core.Policy{core.PerIP(core.PerHour(1000))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	reg := prometheus.NewRegistry()
+	if err := prommetrics.Fallback(reg, store); err != nil {
+		t.Fatal(err)
+	}
+	if err := prommetrics.Limiter(reg, l); err != nil {
+		t.Fatal(err)
+	}
+	l.Check(context.Background(), core.Request{})
+	for range 20 {
+		l.Check(context.Background(), core.Request{IP: loopback})
+	}
+	want := `
+# HELP tierlimit_degraded 1 while some node of the shared store is failing and decisions are local.
+# TYPE tierlimit_degraded gauge
+tierlimit_degraded 1
+# HELP tierlimit_local_decisions_total Requests with a level decided locally.
+# TYPE tierlimit_local_decisions_total counter
+tierlimit_local_decisions_total 20
+# HELP tierlimit_no_address_total Requests that an IP level could not count: no client address.
+# TYPE tierlimit_no_address_total counter
+tierlimit_no_address_total 1
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "tierlimit_degraded", "tierlimit_local_decisions_total", "tierlimit_no_address_total"); err != nil {
+		t.Error(err)
+	}
+}

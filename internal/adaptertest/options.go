@@ -1,0 +1,110 @@
+package adaptertest
+
+import (
+	"time"
+
+	"github.com/tierlimit/tierlimit/core"
+)
+
+// Option is one of the types below, each the adapters' option of that name: User is WithUser. One
+// around a nil function stands for the option given nil.
+type Option interface{ option() }
+
+// The options that every adapter has.
+type (
+	User func(Call) string
+	Key  struct {
+		Level string
+		Of    func(Call) (key string, ok bool)
+	}
+	Proxies  struct{ core.Proxies }
+	Cost     func(Call) int64
+	Skip     func(Call) bool
+	MaxDelay time.Duration
+	Policy   core.Policy
+	Deny     func(Call, core.Decision) error
+	RefundOn func(status int) bool
+)
+
+func (User) option()     {}
+func (Key) option()      {}
+func (Proxies) option()  {}
+func (Cost) option()     {}
+func (Skip) option()     {}
+func (MaxDelay) option() {}
+func (Policy) option()   {}
+func (Deny) option()     {}
+func (RefundOn) option() {}
+
+// Dialect is how one adapter calls these options: C is its framework's request, O its Option. Its
+// fields are the adapter's own functions, but for View, and for Deny where a deny handler returns
+// nothing (see Quiet).
+type Dialect[C, O any] struct {
+	View     func(C) Call
+	User     func(func(C) string) O
+	Key      func(level string, of func(C) (string, bool)) O
+	Proxies  func(core.Proxies) O
+	Cost     func(func(C) int64) O
+	Skip     func(func(C) bool) O
+	MaxDelay func(time.Duration) O
+	Policy   func(core.Policy) O
+	Deny     func(func(C, core.Decision) error) O
+	RefundOn func(func(status int) bool) O
+}
+
+// Options puts a mount's options into the dialect.
+func (d Dialect[C, O]) Options(m Mount) []O {
+	out := make([]O, len(m.Options))
+	for i, o := range m.Options {
+		out[i] = d.translate(o)
+	}
+	return out
+}
+
+func (d Dialect[C, O]) translate(o Option) O {
+	switch o := o.(type) {
+	case User:
+		return d.User(seenBy(d.View, o))
+	case Key:
+		if o.Of == nil {
+			return d.Key(o.Level, nil)
+		}
+		return d.Key(o.Level, func(c C) (string, bool) { return o.Of(d.View(c)) })
+	case Proxies:
+		return d.Proxies(o.Proxies)
+	case Cost:
+		return d.Cost(seenBy(d.View, o))
+	case Skip:
+		return d.Skip(seenBy(d.View, o))
+	case MaxDelay:
+		return d.MaxDelay(time.Duration(o))
+	case Policy:
+		return d.Policy(core.Policy(o))
+	case Deny:
+		if o == nil {
+			return d.Deny(nil)
+		}
+		return d.Deny(func(c C, decision core.Decision) error { return o(d.View(c), decision) })
+	case RefundOn:
+		return d.RefundOn(o)
+	}
+	panic("adaptertest: an option that Dialect does not know")
+}
+
+// seenBy keeps nil nil: what an adapter does with a nil function is a case of its own.
+func seenBy[C, R any](view func(C) Call, f func(Call) R) func(C) R {
+	if f == nil {
+		return nil
+	}
+	return func(c C) R { return f(view(c)) }
+}
+
+// Quiet is a Dialect's Deny for a framework whose handlers return no error.
+func Quiet[C, O any](with func(func(C, core.Decision)) O) func(func(C, core.Decision) error) O {
+	return func(f func(C, core.Decision) error) O {
+		if f == nil {
+			return with(nil)
+		}
+		return with(func(c C, d core.Decision) { _ = f(c, d) }) // Fail has answered by itself
+	}
+}
