@@ -15,20 +15,17 @@ import (
 func (r *reader) syntax(dec *yaml.Decoder, err error) {
 	parser := inside(reflect.ValueOf(dec), "parser", "parser")
 	problem := stringOf(inside(parser, "problem"))
-	at, ok := mark(inside(parser, "problem_mark"))
+	at, ok := r.mark(inside(parser, "problem_mark"))
 	if problem == "" { // found after parsing, as an unknown anchor is
 		problem = strings.TrimPrefix(err.Error(), "yaml: ")
-		at, ok = mark(inside(reflect.ValueOf(dec), "parser", "event", "start_mark"))
+		at, ok = r.mark(inside(reflect.ValueOf(dec), "parser", "event", "start_mark"))
 	}
 	if !ok {
 		r.fail(place{line: 1, column: 1}, "not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 		return
 	}
-	if at.line > r.end.line { // the library begins a line where the last one has no end
-		at = r.end
-	}
 	if context := stringOf(inside(parser, "context")); context != "" {
-		if from, ok := mark(inside(parser, "context_mark")); ok && from != at {
+		if from, ok := r.mark(inside(parser, "context_mark")); ok && from != at {
 			context += fmt.Sprintf(" that begins at %d:%d", from.line, from.column)
 		}
 		problem += " " + context
@@ -57,10 +54,16 @@ func stringOf(v reflect.Value) string {
 	return v.String()
 }
 
-func mark(v reflect.Value) (place, bool) {
+// mark reads a mark of the library, which counts from 0 and, at the end of a text whose last
+// line has no end, sees a further line begin.
+func (r *reader) mark(v reflect.Value) (place, bool) {
 	line, column := inside(v, "line"), inside(v, "column")
-	if !line.IsValid() || !column.IsValid() || !line.CanInt() || !column.CanInt() {
+	if !line.CanInt() || !column.CanInt() {
 		return place{}, false
 	}
-	return place{line: int(line.Int()) + 1, column: int(column.Int()) + 1}, true
+	at := place{line: int(line.Int()) + 1, column: int(column.Int()) + 1}
+	if at.line > r.end.line {
+		at = r.end
+	}
+	return at, true
 }

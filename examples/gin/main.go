@@ -46,7 +46,7 @@ func run(f service.Flags) error {
 		<-ctx.Done()
 		_ = server.Close()
 	}()
-	fmt.Printf("gin: ready on http://%s, counting in %s\n", listener.Addr(), s.Health().Store)
+	fmt.Printf("gin: ready on http://%s, store: %s\n", listener.Addr(), s.Health().Store)
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
