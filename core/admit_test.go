@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,23 +113,6 @@ func TestDenialGivesEarlierLimitersTheirChargeBack(t *testing.T) {
 	if one := left(t, chain[0], at(""), "ip"); one != 99 {
 		t.Errorf("%d left, want 99", one)
 	}
-}
-
-// What an earlier limiter gave back is not shown as spent.
-func TestHeadersOfADenialShowTheChargeGivenBack(t *testing.T) {
-	s, _ := memory(t)
-	first := limiter(t, s, core.Policy{core.PerIP(core.PerHour(100))}, core.WithName("one"))
-	second := limiter(t, s, core.Policy{core.PerUser(core.PerHour(1))}, core.WithName("two"))
-	var d core.Decision
-	for range 2 {
-		var c context.Context
-		c, _ = first.Admit(ctx, at(""), 0)
-		_, d = second.Admit(c, at(""), 0)
-	}
-	if got := left(t, first, at(""), "ip"); got != 99 {
-		t.Fatalf("%d left", got)
-	}
-	equal(t, "headers", lines(d)[1:2], []string{`RateLimit: "ip";r=99;t=36, "two:user";r=0;t=3600`})
 }
 
 func TestAdmitWaitsOutADelayOnce(t *testing.T) {

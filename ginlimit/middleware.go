@@ -2,8 +2,6 @@
 package ginlimit
 
 import (
-	"net/http"
-
 	"github.com/gin-gonic/gin"
 
 	"github.com/tierlimit/tierlimit/core"
@@ -49,20 +47,11 @@ func (o *options) limit(limiter *core.Limiter, c *gin.Context) {
 	}
 	c.Request = c.Request.WithContext(ctx)
 	if o.refundOn != nil {
-		o.next(c, d)
+		adapter.Serve(ctx, d, o.refundOn, func() int {
+			c.Next()
+			return c.Writer.Status()
+		})
 	}
-}
-
-// next runs the handlers and judges the status they leave; a panic passes through.
-func (o *options) next(c *gin.Context, d core.Decision) {
-	status := http.StatusInternalServerError
-	defer func() {
-		if o.refundOn(status) {
-			_ = d.Refund(c.Request.Context()) // what cannot be given back stays spent
-		}
-	}()
-	c.Next()
-	status = c.Writer.Status()
 }
 
 func endpoint(c *gin.Context) string {

@@ -20,13 +20,13 @@ import (
 func TestSweeperFreesWithoutAdmissions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memstore.New()
-		for i := range 20_000 {
+		for i := range 200_000 {
 			take(t, s, bucket(fmt.Sprint("key", i), core.PerSecond(1), 1))
 		}
 		denied := bucket("denied", core.PerHour(1), 1)
 		take(t, s, denied)
-		if got := s.Stats().Entries; got != 20_001 {
-			t.Fatalf("%d entries, want 20001", got)
+		if got := s.Stats().Entries; got != 200_001 {
+			t.Fatalf("%d entries, want 200001", got)
 		}
 		for range 10 {
 			time.Sleep(time.Second)

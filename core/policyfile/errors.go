@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Error is one mistake in a policy file.
@@ -25,8 +26,11 @@ func (e *Error) Error() string {
 	return s + e.Problem
 }
 
-// maxErrors keeps the answer to a file that is no policy at all readable.
-const maxErrors = 20
+// What is said of a file that is no policy at all has to stay readable.
+const (
+	maxErrors  = 20
+	maxProblem = 500 // bytes
+)
 
 // place is where in the file something stands.
 type place struct {
@@ -50,7 +54,11 @@ func (r *reader) fail(at place, format string, args ...any) {
 }
 
 func newError(origin string, at place, format string, args ...any) *Error {
-	return &Error{File: origin, Line: at.line, Column: at.column, Path: at.path, Problem: fmt.Sprintf(format, args...)}
+	problem := fmt.Sprintf(format, args...)
+	if len(problem) > maxProblem {
+		problem = strings.ToValidUTF8(problem[:maxProblem], "") + "..."
+	}
+	return &Error{File: origin, Line: at.line, Column: at.column, Path: at.path, Problem: problem}
 }
 
 func (r *reader) err() error { return join(r.errs) }

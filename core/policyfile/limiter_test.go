@@ -3,6 +3,7 @@ package policyfile_test
 import (
 	"context"
 	"maps"
+	"net/netip"
 	"strconv"
 	"testing"
 
@@ -47,6 +48,9 @@ levels:
 	for endpoint, want := range map[string]bool{"GET /a": true, "GET /b": false} {
 		for range 2 {
 			limiter.Check(context.Background(), request(endpoint))
+		}
+		if d := limiter.Check(context.Background(), request(endpoint)); d.Allowed || d.Level != "tenant" {
+			t.Errorf("%s: a third request is denied by %q, want tenant", endpoint, d.Level)
 		}
 		other := request(endpoint)
 		other.Header.(interface{ Set(k, v string) }).Set("X-Tenant", "another")
@@ -124,7 +128,7 @@ func TestLimiterOptions(t *testing.T) {
 
 // A field taken out of the file has no effect any more, and what is owed stays owed.
 func TestUpdate(t *testing.T) {
-	const full = "name: shop\nheaders: [x-ratelimit-delta]\nretry_jitter: 1\nroutes: {GET /x: exempt}\n"
+	const full = "name: shop\nheaders: [x-ratelimit-delta]\nretry_jitter: 1\nipv6_prefix: 48\nroutes: {GET /x: exempt}\n"
 	limiter := limiterOf(t, full+"levels: [{name: ip, limit: 1/h}]\n")
 	limiter.Check(context.Background(), request(""))
 
@@ -137,6 +141,13 @@ func TestUpdate(t *testing.T) {
 	}
 	if got, want := headerNames(d), "RateLimit RateLimit-Policy Retry-After"; got != want {
 		t.Errorf("after an update headers are %q, want %q", got, want)
+	}
+	for _, ip := range []string{"2001:db8:0:1::1", "2001:db8:0:2::1"} {
+		r := request("")
+		r.IP = netip.MustParseAddr(ip)
+		if d := limiter.Check(context.Background(), r); !d.Allowed {
+			t.Errorf("after an update %s is of one client with others, want a prefix of 64", ip)
+		}
 	}
 	if longest := longestRetry(limiter); longest > 3600 {
 		t.Errorf("after an update Retry-After is up to %d, want no jitter", longest)

@@ -65,11 +65,11 @@ func shorten(s string) string {
 func (r *reader) plain(n node) bool {
 	switch {
 	case n.Kind == yaml.AliasNode:
-		r.fail(n.place(), "*%s is an alias, want the value itself", n.Value)
+		r.fail(n.place(), "*%s is an alias, want the value itself", shorten(n.Value))
 	case n.Anchor != "":
-		r.fail(n.place(), "&%s is an anchor, want none: aliases are not supported", n.Anchor)
+		r.fail(n.place(), "&%s is an anchor, want none: aliases are not supported", shorten(n.Anchor))
 	case n.Style&yaml.TaggedStyle != 0:
-		r.fail(n.place(), "%s is a tag, want the value without it", n.Tag)
+		r.fail(n.place(), "the tag %s is given, want the value without it", quote(n.Tag))
 	default:
 		return true
 	}

@@ -30,6 +30,12 @@ type Key[C any] struct {
 	Of    func(C) (string, bool)
 }
 
+// Header is a request's headers or metadata. http.Header is one.
+type Header interface {
+	Get(name string) string      // the first line, "" for none
+	Values(name string) []string // all lines in order
+}
+
 // Defaults is the Config of an adapter without options.
 func Defaults[C any]() Config[C] { return Config[C]{MaxDelay: time.Second} }
 
@@ -60,7 +66,7 @@ func (c *Config[C]) Limiter(l *core.Limiter) (*core.Limiter, error) {
 }
 
 // Request is the core.Request of a framework's request; ok is false where it is not limited.
-func (c *Config[C]) Request(ctx C, peer string, header http.Header, endpoint string) (r core.Request, ok bool) {
+func (c *Config[C]) Request(ctx C, peer string, header Header, endpoint string) (r core.Request, ok bool) {
 	if c.Skip != nil && c.Skip(ctx) {
 		return r, false
 	}
@@ -82,6 +88,6 @@ func (c *Config[C]) Request(ctx C, peer string, header http.Header, endpoint str
 
 // Preflight reports a CORS preflight (Fetch section 3.2.2): a browser's question that the client
 // cannot avoid, and that its code never sees refused for a reason. A bare OPTIONS is none.
-func Preflight(method string, header http.Header) bool {
+func Preflight(method string, header Header) bool {
 	return method == http.MethodOptions && header.Get("Origin") != "" && header.Get("Access-Control-Request-Method") != ""
 }

@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -83,13 +84,12 @@ func ours(header string) bool {
 // and the body.
 func (a answer) text() string {
 	lines := []string{strconv.Itoa(a.status)}
-	for name, values := range a.header {
-		for _, v := range values {
+	for _, name := range slices.Sorted(maps.Keys(a.header)) {
+		for _, v := range a.header[name] {
 			if name != "Date" {
 				lines = append(lines, name+": "+v)
 			}
 		}
 	}
-	slices.Sort(lines[1:])
 	return strings.Join(append(lines, a.body), "\n")
 }

@@ -30,7 +30,7 @@ X-Ratelimit-Remaining: 0
 X-Ratelimit-Reset: 18
 ok`
 	refused = `429
-Content-Length: 191
+Content-Length: 187
 Content-Type: application/problem+json
 Ratelimit: "ip";r=0;t=18, "user";r=4;t=2, "user-2";r=98;t=24, "endpoint";r=999;t=1
 Ratelimit-Policy: "ip";q=2;w=60, "user";q=5;w=10, "user-2";q=100;w=3600, "endpoint";q=1000;w=1

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -19,6 +20,7 @@ type client struct {
 	http  http.Client
 	lobby *lobby
 	door  net.Addr
+	dials atomic.Int64
 }
 
 func newClient(t *testing.T, l *lobby, door net.Addr) *client {
@@ -38,7 +40,10 @@ func newClient(t *testing.T, l *lobby, door net.Addr) *client {
 	return c
 }
 
-func (c *client) dial() (net.Conn, error) { return net.Dial(c.door.Network(), c.door.String()) }
+func (c *client) dial() (net.Conn, error) {
+	c.dials.Add(1)
+	return net.Dial(c.door.Network(), c.door.String())
+}
 
 // send makes a request of a line such as "GET /x" and header lines such as "X-User: ann". The
 // caller closes the response's body.

@@ -14,21 +14,23 @@ func mistakes(good *core.Limiter) map[string]Mount {
 	mount := func(opts ...Option) Mount { return Mount{good, opts} }
 	key := func(Call) (string, bool) { return "k", true }
 	return map[string]Mount{
-		"limiter":                {nil, nil},
-		"WithUser":               mount(User(nil)),
-		"WithKey":                mount(Key{"ip", nil}),
-		`WithKey "nope"`:         mount(Key{"nope", key}),
-		"WithCost":               mount(Cost(nil)),
-		"WithSkip":               mount(Skip(nil)),
-		"WithMaxDelay -1s":       mount(MaxDelay(-time.Second)),
-		"WithPolicy":             mount(Policy(nil)),
-		"WithPolicy empty":       mount(Policy{}),
-		`WithPolicy "ip" quota`:  mount(Policy{core.PerIP(core.PerMinute(0))}),
-		`WithPolicy "Bad" name`:  mount(Policy{core.PerKey("Bad", core.Provided, core.PerMinute(1))}),
-		"WithDeny":               mount(Deny(nil)),
-		"WithRefundOn":           mount(RefundOn(nil)),
-		"WithUser WithCost":      mount(User(nil), Cost(nil)),
-		`WithKey "user"`:         mount(Key{"user", key}, Policy{core.PerIP(core.PerMinute(1))}),
+		"limiter":                 {nil, nil},
+		"option":                  mount(nil),
+		"WithUser":                mount(User(nil)),
+		"WithKey":                 mount(Key{"ip", nil}),
+		`WithKey "nope"`:          mount(Key{"nope", key}),
+		"WithCost":                mount(Cost(nil)),
+		"WithSkip":                mount(Skip(nil)),
+		"WithMaxDelay -1s":        mount(MaxDelay(-time.Second)),
+		"WithPolicy":              mount(Policy(nil)),
+		"WithPolicy empty":        mount(Policy{}),
+		`WithPolicy "ip" quota`:   mount(Policy{core.PerIP(core.PerMinute(0))}),
+		`WithPolicy "Bad" name`:   mount(Policy{core.PerKey("Bad", core.Provided, core.PerMinute(1))}),
+		"WithDeny":                mount(Deny(nil)),
+		"WithRefundOn":            mount(RefundOn(nil)),
+		"WithUser WithCost":       mount(User(nil), Cost(nil)),
+		`WithKey "user"`:          mount(Key{"user", key}, Policy{core.PerIP(core.PerMinute(1))}),
+		"WithUser WithPolicy":     mount(User(nil), Policy{}),
 		`WithKey "ip" WithPolicy`: mount(Key{"ip", nil}, Policy{core.PerIP(core.PerMinute(0))}),
 	}
 }
@@ -37,15 +39,17 @@ func mistakes(good *core.Limiter) map[string]Mount {
 var constructionCases = group{
 	"a mistake is a panic that names the option": func(t *testing.T, h *harness) {
 		for names, mount := range mistakes(h.limiter(t, core.Policy{core.PerIP(core.PerMinute(1)), core.PerUser(core.PerMinute(1))})) {
-			told := h.panics(mount)
-			if !strings.HasPrefix(told, h.adapter.Name+": ") {
-				t.Errorf("%s: panic is %q, want it to begin with the package", names, told)
-			}
-			for _, name := range strings.Fields(names) {
-				if !strings.Contains(told, name) {
-					t.Errorf("%s: panic is %q, want it to name %s", names, told, name)
+			t.Run(names, func(t *testing.T) {
+				told := h.panics(mount)
+				if !strings.HasPrefix(told, h.adapter.Name+": ") {
+					t.Errorf("panic is %q, want it to begin with the package", told)
 				}
-			}
+				for _, name := range strings.Fields(names) {
+					if !strings.Contains(told, name) {
+						t.Errorf("panic is %q, want it to name %s", told, name)
+					}
+				}
+			})
 		}
 	},
 

@@ -35,12 +35,13 @@ var failureCases = group{
 	},
 
 	"a Closed level refuses through a deny handler of one's own, too": func(t *testing.T, h *harness) {
-		var told core.Decision
+		decisions := make(chan core.Decision, 1)
 		c := h.serve(t, h.simple(limiterOver(t, broken(), perIP(1, core.Closed)), Deny(func(c Call, d core.Decision) error {
-			told = d
+			decisions <- d
 			return c.Reply(d.Status(), textType, "later")
 		})))
 		c.do(t, "GET /x").is(t, http.StatusServiceUnavailable).bare(t)
+		told := <-decisions
 		equal(t, "reason", told.Reason, core.StoreFailed)
 		equal(t, "there is an error", told.Err != nil, true)
 	},
@@ -69,11 +70,9 @@ var failureCases = group{
 
 	"a store that comes back is used again": func(t *testing.T, h *harness) {
 		store := broken()
-		l := limiterOver(t, store, perIP(1, core.Closed))
-		c := h.serve(t, h.simple(l))
+		c := h.serve(t, h.simple(limiterOver(t, store, perIP(9, core.Closed))))
 		c.do(t, "GET /x").is(t, 503)
-		back := delaying(0)
-		store.take = back.take // no request is under way
+		store.take = delaying(0).take // no request is under way
 		c.do(t, "GET /x").is(t, 200, "ip 5")
 	},
 

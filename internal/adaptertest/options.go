@@ -7,7 +7,7 @@ import (
 )
 
 // Option is one of the types below, each the adapters' option of that name: User is WithUser. One
-// around a nil function stands for the option given nil.
+// around a nil function stands for the option given nil, and a nil Option for a nil one.
 type Option interface{ option() }
 
 // The options that every adapter has.
@@ -36,11 +36,10 @@ func (Policy) option()   {}
 func (Deny) option()     {}
 func (RefundOn) option() {}
 
-// Dialect is how one adapter calls these options: C is its framework's request, O its Option. Its
-// fields are the adapter's own functions, but for View, and for Deny where a deny handler returns
-// nothing (see Quiet).
+// Dialect is how one adapter calls these options: C is what its framework gives their functions, O
+// the adapter's Option. But for View and Deny its fields are the adapter's own functions.
 type Dialect[C, O any] struct {
-	View     func(C) Call
+	View     func(C) Call // for a function that only reads the request
 	User     func(func(C) string) O
 	Key      func(level string, of func(C) (string, bool)) O
 	Proxies  func(core.Proxies) O
@@ -48,7 +47,7 @@ type Dialect[C, O any] struct {
 	Skip     func(func(C) bool) O
 	MaxDelay func(time.Duration) O
 	Policy   func(core.Policy) O
-	Deny     func(func(C, core.Decision) error) O
+	Deny     func(Deny) O // nil for nil
 	RefundOn func(func(status int) bool) O
 }
 
@@ -63,6 +62,9 @@ func (d Dialect[C, O]) Options(m Mount) []O {
 
 func (d Dialect[C, O]) translate(o Option) O {
 	switch o := o.(type) {
+	case nil:
+		var none O
+		return none
 	case User:
 		return d.User(seenBy(d.View, o))
 	case Key:
@@ -81,10 +83,7 @@ func (d Dialect[C, O]) translate(o Option) O {
 	case Policy:
 		return d.Policy(core.Policy(o))
 	case Deny:
-		if o == nil {
-			return d.Deny(nil)
-		}
-		return d.Deny(func(c C, decision core.Decision) error { return o(d.View(c), decision) })
+		return d.Deny(o)
 	case RefundOn:
 		return d.RefundOn(o)
 	}
@@ -97,14 +96,4 @@ func seenBy[C, R any](view func(C) Call, f func(Call) R) func(C) R {
 		return nil
 	}
 	return func(c C) R { return f(view(c)) }
-}
-
-// Quiet is a Dialect's Deny for a framework whose handlers return no error.
-func Quiet[C, O any](with func(func(C, core.Decision)) O) func(func(C, core.Decision) error) O {
-	return func(f func(C, core.Decision) error) O {
-		if f == nil {
-			return with(nil)
-		}
-		return with(func(c C, d core.Decision) { _ = f(c, d) }) // Fail has answered by itself
-	}
 }

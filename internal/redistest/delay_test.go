@@ -3,6 +3,7 @@ package redistest_test
 import (
 	"bufio"
 	"fmt"
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -12,9 +13,10 @@ import (
 
 func TestProxyDelayIsLatencyNotRate(t *testing.T) {
 	const (
-		delay    = 300 * time.Millisecond
-		requests = 60
-		spacing  = 10 * time.Millisecond
+		delay = 300 * time.Millisecond
+		// If a delay held up the next read, the mean would be 1.5 times it.
+		limit = delay + delay/4
+		tries = 10
 	)
 
 	_, p := proxied(t)
@@ -22,29 +24,61 @@ func TestProxyDelayIsLatencyNotRate(t *testing.T) {
 	ping(t, raw)
 	p.SetDelay(delay)
 
-	start := time.Now()
-	ping(t, raw)
-
-	if took := time.Since(start); took < delay || took > 2*delay {
-		t.Fatalf("one request took %v, want about %v", took, delay)
+	// Each reply must be late every time, but on a busy machine some come much
+	// later: once on time is enough to know that it can be.
+	best := time.Hour
+	for try := 0; try < tries && best > limit; try++ {
+		best = min(best, spaced(t, raw, delay))
 	}
 
-	// Spaced, so that each reply is a chunk of its own.
+	if best > limit {
+		t.Fatalf("overlapping requests took %v on average, want about %v", best, delay)
+	}
+
+	p.Heal()
+
+	best = time.Hour
+	for range tries {
+		start := time.Now()
+		ping(t, raw)
+
+		best = min(best, time.Since(start))
+	}
+
+	if best > delay/2 {
+		t.Fatalf("after Heal a request took %v", best)
+	}
+}
+
+// spaced gives the mean time of requests that are spaced so that each reply is
+// a chunk of its own, and many are on their way at once.
+func spaced(t *testing.T, conn net.Conn, atLeast time.Duration) time.Duration {
+	t.Helper()
+
+	const requests = 60
+
 	sent := make(chan time.Time, requests)
 
-	go func() {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+
+	wg.Go(func() {
 		for i := range requests {
 			sent <- time.Now()
 
-			_, _ = fmt.Fprintf(raw, "ECHO %02d\r\n", i)
+			_, _ = fmt.Fprintf(conn, "ECHO %02d\r\n", i) // missed below
 
-			time.Sleep(spacing)
+			time.Sleep(10 * time.Millisecond)
 		}
-	}()
+	})
+
+	if err := conn.SetDeadline(time.Now().Add(lenient)); err != nil {
+		t.Fatal(err)
+	}
 
 	var sum time.Duration
 
-	in := bufio.NewReader(raw)
+	in := bufio.NewReader(conn)
 
 	for i := range requests {
 		var n int
@@ -53,24 +87,12 @@ func TestProxyDelayIsLatencyNotRate(t *testing.T) {
 		}
 
 		took := time.Since(<-sent)
-		if sum += took; took < delay {
-			t.Fatalf("reply %d after %v, want %v", i, took, delay)
+		if sum += took; took < atLeast {
+			t.Fatalf("reply %d after %v, want at least %v", i, took, atLeast)
 		}
 	}
 
-	// If a delay held up the next read, they would take 1.5 times as long.
-	if mean := sum / requests; mean > delay+delay/4 {
-		t.Fatalf("overlapping requests took %v on average, want about %v", mean, delay)
-	}
-
-	p.Heal()
-
-	start = time.Now()
-	ping(t, raw)
-
-	if took := time.Since(start); took > delay {
-		t.Fatalf("after Heal a request took %v", took)
-	}
+	return sum / requests
 }
 
 func TestProxyChangesUnderLoad(t *testing.T) {
