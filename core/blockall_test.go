@@ -29,10 +29,10 @@ func TestBlockAllRefusesAndChargesNobody(t *testing.T) {
 			if slices.ContainsFunc(lines(d), func(s string) bool { return s[:3] == "Ret" }) {
 				t.Errorf("headers %q tell when to come back", lines(d))
 			}
+			if got := left(t, l, r, "ip"); got != 5 {
+				t.Errorf("%d left, want 5: a block has charged", got)
+			}
 			c.advance(time.Hour)
-		}
-		if got := left(t, l, r, "ip"); got != 5 {
-			t.Errorf("%d left, want 5: a block has charged", got)
 		}
 		if d := l.Check(ctx, from("192.0.2.1")); !d.Allowed {
 			t.Errorf("a request that the blocked level does not apply to: %+v", d)

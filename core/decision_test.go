@@ -55,6 +55,26 @@ func TestDecisionReportsTheTellingLevel(t *testing.T) {
 	}
 }
 
+// A cost above one level's capacity is told before another's wait, however long, and before a
+// failure: neither waiting nor a healthy store would help.
+func TestNeverOutranksEverythingElse(t *testing.T) {
+	small, large, closed := core.PerKey("small", fixed, core.PerMinute(10)), core.PerKey("large", fixed, core.PerMinute(100)), core.PerKey("closed", fixed, core.PerMinute(100))
+	closed.OnFailure = core.Closed
+	said := map[string]core.Outcome{"small": denies(10, 0, 0), "large": denies(0, time.Second, time.Hour), "closed": unanswered(errAway)}
+	for _, p := range orders(core.Policy{small, large, closed}) {
+		d := limiter(t, scripted(said[p[0].Name], said[p[1].Name], said[p[2].Name]), p).Check(ctx, core.Request{Cost: 11})
+		if d.Reason != core.Never || d.Level != "small" || d.RetryAfter != 0 || d.Status() != 429 || d.Remaining != 10 {
+			t.Errorf("%s, %s, %s: %+v", p[0].Name, p[1].Name, p[2].Name, d)
+		}
+	}
+	for _, p := range orders(core.Policy{large, closed}) {
+		d := limiter(t, scripted(said[p[0].Name], said[p[1].Name]), p).Check(ctx, core.Request{Cost: 11})
+		if d.Reason != core.StoreFailed || d.Level != "closed" || d.RetryAfter != 0 || d.Status() != 503 {
+			t.Errorf("%s, %s: %+v", p[0].Name, p[1].Name, d)
+		}
+	}
+}
+
 func TestSourceIsTheWorstOfTheLevels(t *testing.T) {
 	order := []core.Source{core.FromShared, core.FromCache, core.FromLocal, core.FromNothing}
 	for i, a := range order {

@@ -1,17 +1,14 @@
 package core
 
 import (
+	"maps"
 	"math"
 	"testing"
 	"time"
 )
 
 func written(f HeaderFormat, items ...headerItem) map[string]string {
-	out := map[string]string{}
-	for name, value := range f.fields(items[0], items, time.Unix(1767225600, 250_000_000)) {
-		out[name] = value
-	}
-	return out
+	return maps.Collect(f.fields(items[0], items, time.Unix(1767225600, 250_000_000)))
 }
 
 func TestSerializerWritesStructuredFields(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,14 +50,16 @@ func TestRefundGivesEveryLevelItsChargeBackOnce(t *testing.T) {
 }
 
 func TestConcurrentRefundsActOnce(t *testing.T) {
-	for range 200 {
+	for range 3000 {
 		s := scripted()
 		d := limiter(t, s, core.Policy{core.PerKey("a", fixed, core.PerHour(10))}).Check(ctx, core.Request{})
-		start := make(chan struct{})
+		var ready atomic.Int32
 		var all sync.WaitGroup
-		for i := range 8 {
+		for i := range 4 {
 			all.Go(func() {
-				<-start
+				ready.Add(1)
+				for ready.Load() < 4 { // all at one instant
+				}
 				if i%2 == 0 {
 					_ = d.Refund(ctx)
 				} else {
@@ -64,7 +67,6 @@ func TestConcurrentRefundsActOnce(t *testing.T) {
 				}
 			})
 		}
-		close(start)
 		all.Wait()
 		if got := s.asked(); len(got) != 2 {
 			t.Fatalf("the store was asked %v, want one Take and one other", got)
@@ -100,6 +102,18 @@ func TestRefundNeverExceedsWhatTimeHasLeft(t *testing.T) {
 	refund(t, d)
 	if got := left(t, l, user("u"), "user"); got != 53 {
 		t.Errorf("%d left, want 53", got)
+	}
+}
+
+// A decision of an older policy gives back what it charged, and forgives nothing on the way.
+func TestRefundAfterAChangeOfPolicyForgivesNothing(t *testing.T) {
+	l, _ := limiting(t, core.Policy{core.Global(core.PerMinute(60).WithBurst(10))})
+	old := l.Check(ctx, core.Request{})
+	set(t, l, core.Policy{core.Global(core.PerMinute(60).WithBurst(1000))})
+	l.Check(ctx, core.Request{Cost: 900})
+	refund(t, old)
+	if got := left(t, l, core.Request{}, "global"); got != 100 {
+		t.Errorf("%d left of 1000 after 1 and 900 were charged and 1 given back, want 100", got)
 	}
 }
 
@@ -157,6 +171,17 @@ func TestSettleChargesTheDifferenceOnce(t *testing.T) {
 		if got, want := left(t, l, r, "ip"), max(1000-c.actual, 0); got != want {
 			t.Errorf("charged %d, actual %d: the other level has %d left, want %d", c.charged, c.actual, got, want)
 		}
+	}
+}
+
+// A shadow that would have denied was not charged, and is not settled.
+func TestSettleTouchesOnlyWhatWasCharged(t *testing.T) {
+	s := scripted(denies(0, 1, 1), admits(5, 1))
+	d := limiter(t, s, core.Policy{shadow(core.PerKey("a", fixed, core.PerHour(9))), core.PerKey("b", fixed, core.PerHour(9))}).Check(ctx, core.Request{})
+	settle(t, d, 4)
+	equal(t, "calls", s.asked(), []string{"Take 2", "Debit 1"})
+	if b := s.buckets(t)[0]; b.Level != "b" || b.Cost != 3 {
+		t.Errorf("debited %+v", b)
 	}
 }
 

@@ -118,14 +118,14 @@ func TestTrialLimiterBeforeARealOne(t *testing.T) {
 		})
 	}
 	trial := limiter(t, s, core.Policy{shadow(core.PerUser(core.PerHour(1)))}, core.WithName("trial"), count(&would))
-	real := limiter(t, s, core.Policy{core.PerUser(core.PerHour(5))}, core.WithName("real"), count(&denied))
+	enforcing := limiter(t, s, core.Policy{core.PerUser(core.PerHour(5))}, core.WithName("real"), count(&denied))
 	allowed := 0
 	for range 10 {
 		c, d := trial.Admit(ctx, user("u"), 0)
 		if !d.Allowed || len(lines(d)) != 0 {
 			t.Fatalf("trial: %+v with %q", d, lines(d))
 		}
-		_, d = real.Admit(c, user("u"), 0)
+		_, d = enforcing.Admit(c, user("u"), 0)
 		if d.Allowed {
 			allowed++
 		}

@@ -21,7 +21,9 @@ const ContextKey = "tierlimit.decision"
 func New(limiter *core.Limiter, opts ...Option) echo.MiddlewareFunc {
 	o := &options{Config: adapter.Defaults[echo.Context](), deny: problem}
 	for _, opt := range opts {
-		opt(o)
+		if o.Require(opt != nil, "option is nil"); opt != nil {
+			opt(o)
+		}
 	}
 	limiter, err := o.Limiter(limiter)
 	if err != nil {
@@ -54,16 +56,17 @@ func (o *options) limit(limiter *core.Limiter, routes *routes, c echo.Context, n
 	if o.refundOn == nil {
 		return next(c)
 	}
-	adapter.Serve(ctx, d, o.refundOn, func() int {
+	written := func() (int, bool) { return c.Response().Status, c.Response().Committed }
+	adapter.Serve(ctx, d, o.refundOn, written, func() int {
 		err = next(c)
 		return status(c, err)
 	})
 	return err
 }
 
-// status is what is written, or else what the error stands for: echo writes it only later.
+// status is what a handler's error stands for: echo writes it only later.
 func status(c echo.Context, err error) int {
-	if err == nil || c.Response().Committed {
+	if err == nil {
 		return c.Response().Status
 	}
 	if he, ok := errors.AsType[*echo.HTTPError](err); ok {

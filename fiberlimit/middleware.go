@@ -24,7 +24,9 @@ const LocalsKey = "tierlimit.decision"
 func New(limiter *core.Limiter, opts ...Option) fiber.Handler {
 	o := &options{Config: adapter.Defaults[*fiber.Ctx](), deny: problem}
 	for _, opt := range opts {
-		opt(o)
+		if o.Require(opt != nil, "option is nil"); opt != nil {
+			opt(o)
+		}
 	}
 	limiter, err := o.Limiter(limiter)
 	if err != nil {
@@ -55,7 +57,8 @@ func (o *options) limit(limiter *core.Limiter, routes *routes, c *fiber.Ctx) (er
 	if o.refundOn == nil {
 		return c.Next()
 	}
-	adapter.Serve(ctx, d, o.refundOn, func() int {
+	written := func() (int, bool) { return 0, false } // fiber writes only after the last handler
+	adapter.Serve(ctx, d, o.refundOn, written, func() int {
 		err = c.Next()
 		return status(c, err)
 	})

@@ -18,7 +18,9 @@ const ContextKey = "tierlimit.decision"
 func New(limiter *core.Limiter, opts ...Option) gin.HandlerFunc {
 	o := &options{Config: adapter.Defaults[*gin.Context](), deny: problem}
 	for _, opt := range opts {
-		opt(o)
+		if o.Require(opt != nil, "option is nil"); opt != nil {
+			opt(o)
+		}
 	}
 	limiter, err := o.Limiter(limiter)
 	if err != nil {
@@ -47,7 +49,8 @@ func (o *options) limit(limiter *core.Limiter, c *gin.Context) {
 	}
 	c.Request = c.Request.WithContext(ctx)
 	if o.refundOn != nil {
-		adapter.Serve(ctx, d, o.refundOn, func() int {
+		written := func() (int, bool) { return c.Writer.Status(), c.Writer.Written() }
+		adapter.Serve(ctx, d, o.refundOn, written, func() int {
 			c.Next()
 			return c.Writer.Status()
 		})

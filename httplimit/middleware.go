@@ -16,7 +16,9 @@ import (
 func New(limiter *core.Limiter, opts ...Option) func(http.Handler) http.Handler {
 	o := &options{Config: adapter.Defaults[*http.Request](), deny: problem, endpoint: fromPattern}
 	for _, opt := range opts {
-		opt(o)
+		if o.Require(opt != nil, "option is nil"); opt != nil {
+			opt(o)
+		}
 	}
 	limiter, err := o.Limiter(limiter)
 	if err != nil {
@@ -50,8 +52,9 @@ func (o *options) limit(limiter *core.Limiter, w http.ResponseWriter, r *http.Re
 		next.ServeHTTP(w, r)
 		return
 	}
-	adapter.Serve(ctx, d, o.refundOn, func() int {
-		seen := &witness{ResponseWriter: w, status: http.StatusOK}
+	seen := &witness{ResponseWriter: w, status: http.StatusOK}
+	written := func() (int, bool) { return seen.status, seen.wrote }
+	adapter.Serve(ctx, d, o.refundOn, written, func() int {
 		next.ServeHTTP(seen.as(), r)
 		return seen.status
 	})

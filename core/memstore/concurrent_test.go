@@ -49,6 +49,33 @@ func TestClockThatStepsBackRefillsNothing(t *testing.T) {
 	}
 }
 
+// Requests that name the same buckets in opposite orders do not wait for one another for ever.
+func TestOppositeOrdersDoNotDeadlock(t *testing.T) {
+	s, _ := frozen(t)
+	a, b, c := bucket("a", core.PerHour(1e6), 1), bucket("b", core.PerHour(1e6), 1), bucket("c", core.PerHour(1e6), 1)
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	for _, order := range [][]core.Bucket{{a, b, c}, {c, b, a}, {b, c, a}, {a, c, b}} {
+		all.Go(func() {
+			for range 30_000 {
+				take(t, s, order...)
+			}
+		})
+	}
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatal("deadlock")
+	}
+	if got := peek(t, s, a).Remaining; got != 1e6-120_000 {
+		t.Errorf("%d left", got)
+	}
+}
+
 // Requests lock many shards each, in every order, with room and without: they never deadlock and
 // never lose or invent a charge.
 func TestConcurrentRequestsChargeExactly(t *testing.T) {

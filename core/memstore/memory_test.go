@@ -109,6 +109,20 @@ func TestRefundDoesNotCrossIntoTheSharedBucket(t *testing.T) {
 	}
 }
 
+func TestWhatWasNotChargedIsNotGivenBack(t *testing.T) {
+	s, c := frozen(t)
+	b := bucket("a", core.PerHour(5), 5)
+	take(t, s, b)
+	denied := take(t, s, b)
+	c.advance(-time.Minute) // an instant before the store was made
+	if err := s.Refund(context.Background(), []core.Bucket{b}, denied); err != nil {
+		t.Fatal(err)
+	}
+	if got := peek(t, s, b).Remaining; got != 0 {
+		t.Errorf("%d left, want 0", got)
+	}
+}
+
 func TestOverflowCanDenyInstead(t *testing.T) {
 	s, c := frozen(t, memstore.WithMaxEntries(room), memstore.WithDenyOverflow())
 	fill(t, s, core.PerSecond(1))

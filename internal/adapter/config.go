@@ -54,10 +54,10 @@ func (c *Config[C]) Limiter(l *core.Limiter) (*core.Limiter, error) {
 	}
 	if c.Policy != nil {
 		derived, err := l.With(c.Policy)
-		if err != nil {
-			return nil, fmt.Errorf("WithPolicy: %w", err)
+		c.Require(err == nil, "WithPolicy: %w", err)
+		if err == nil {
+			l = derived
 		}
-		l = derived
 	}
 	for _, k := range c.Keys {
 		c.Require(l.HasLevel(k.Level), "WithKey: level %q is not in the policy", k.Level)

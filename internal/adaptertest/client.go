@@ -12,8 +12,12 @@ import (
 	"time"
 )
 
-// patience bounds every wait that ends at once unless something is broken.
-const patience = 10 * time.Second
+// Nothing waits this long unless something is broken: patience is for answers, soon for what
+// follows them.
+const (
+	patience = 10 * time.Second
+	soon     = 3 * time.Second
+)
 
 // client calls a service by one door, over connections that are kept alive.
 type client struct {

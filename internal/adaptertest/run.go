@@ -31,8 +31,11 @@ var groups = map[string]group{
 // Run holds an adapter to every case, and to leaving no goroutine behind.
 func Run(t *testing.T, a Adapter) {
 	t.Helper()
-	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	expected := []goleak.Option{goleak.IgnoreCurrent()}
+	for _, function := range a.Lingers {
+		expected = append(expected, goleak.IgnoreAnyFunction(function))
+	}
+	t.Cleanup(func() { goleak.VerifyNone(t, expected...) })
 	for subject, cases := range groups {
 		t.Run(subject, func(t *testing.T) {
 			for name, run := range cases {

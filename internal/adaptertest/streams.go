@@ -36,7 +36,7 @@ var streamCases = group{
 					}
 					select {
 					case <-read: // the next event is sent when this one has been read
-					case <-time.After(patience):
+					case <-time.After(soon):
 						return
 					}
 				}
@@ -48,6 +48,7 @@ var streamCases = group{
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
+			equal(t, "status", resp.StatusCode, 200)
 			equal(t, "RateLimit", resp.Header.Get("RateLimit"), `"ip";r=99;t=36`)
 			equal(t, "Content-Type", resp.Header.Get("Content-Type"), "text/event-stream")
 			body := bufio.NewReader(resp.Body)
@@ -57,7 +58,11 @@ var streamCases = group{
 					t.Fatalf("event %d: %q, %v", i, line, err)
 				}
 				_, _ = body.ReadString('\n')
-				read <- struct{}{}
+				select {
+				case read <- struct{}{}:
+				case <-time.After(soon):
+					t.Fatalf("event %d was not sent by itself", i)
+				}
 			}
 			if rest, err := io.ReadAll(body); err != nil || len(rest) > 0 {
 				t.Errorf("after the last event: %q, %v", rest, err)

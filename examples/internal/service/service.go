@@ -101,21 +101,6 @@ func (s *Service) store(url string) (core.Store, error) {
 	return s.fallback, err
 }
 
-// Health is the answer of /healthz: a degraded service is a healthy one.
-type Health struct {
-	Status   string `json:"status"`
-	Store    string `json:"store"`
-	Degraded bool   `json:"degraded"`
-}
-
-// Health tells how the service decides now.
-func (s *Service) Health() Health {
-	if s.fallback == nil {
-		return Health{Status: "ok", Store: "in process"}
-	}
-	return Health{Status: "ok", Store: "redis", Degraded: s.fallback.Health().Degraded}
-}
-
 // Close ends what runs in the background.
 func (s *Service) Close() {
 	_ = s.Limiter.Close() // nothing is left to be done about an error here
