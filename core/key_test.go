@@ -31,8 +31,8 @@ func TestDifferentIdentitiesNeverShareABucket(t *testing.T) {
 			t.Errorf("%s and %s share the key %s", what, other, key)
 		}
 		seen[key] = what
-		if len(key) > 256 {
-			t.Errorf("%s: key of %d bytes", what, len(key))
+		if len(key) > 256 || strings.Count(key, ":") != 5 {
+			t.Errorf("%s: key %s is of %d bytes, want six parts of at most 256", what, key, len(key))
 		}
 		if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' || r == '{' || r == '}' || r == '*' }) {
 			t.Errorf("%s: key %q is not plain", what, key)

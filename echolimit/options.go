@@ -64,6 +64,15 @@ func WithDeny(f func(echo.Context, core.Decision) error) Option {
 	return func(o *options) { o.deny = f; o.Require(f != nil, "WithDeny: function is nil") }
 }
 
+// WithDenyAsError leaves the answer to echo's HTTPErrorHandler: the refusal is returned as an
+// *echo.HTTPError around a *core.DeniedError. The headers are kept.
+func WithDenyAsError() Option {
+	return WithDeny(func(_ echo.Context, d core.Decision) error {
+		denied := &core.DeniedError{Decision: d}
+		return echo.NewHTTPError(d.Status(), denied.Error()).SetInternal(denied)
+	})
+}
+
 // WithRefundOn gives the charge back where f is true of the response's status: to count only
 // failures, or only successes. Where nothing is written yet the status is what the handler's
 // error stands for; that of a panic is 500.

@@ -64,6 +64,15 @@ func WithDeny(f func(*gin.Context, core.Decision)) Option {
 	return func(o *options) { o.deny = f; o.Require(f != nil, "WithDeny: function is nil") }
 }
 
+// WithDenyAsError leaves the answer to the service's own error handling: the refusal is added to
+// c.Errors as a *core.DeniedError, with the status and the headers set and no body.
+func WithDenyAsError() Option {
+	return WithDeny(func(c *gin.Context, d core.Decision) {
+		c.Status(d.Status())
+		_ = c.Error(&core.DeniedError{Decision: d}) // returned for chaining only
+	})
+}
+
 // WithRefundOn gives the charge back where f is true of the response's status: to count only
 // failures, or only successes. The status of a panic is 500.
 func WithRefundOn(f func(status int) bool) Option {

@@ -167,6 +167,42 @@ func TestLiveDebtIsNeverDropped(t *testing.T) {
 	}
 }
 
+// What is given back, reset or paid needs no memory.
+func TestFullBucketsHaveNoEntry(t *testing.T) {
+	s, _ := frozen(t)
+	b := bucket("a", core.PerHour(5), 5)
+	for name, giveBack := range map[string]func([]core.Outcome) error{
+		"refund": func(out []core.Outcome) error { return s.Refund(context.Background(), []core.Bucket{b}, out) },
+		"reset":  func([]core.Outcome) error { return s.Reset(context.Background(), []core.Bucket{b}) },
+	} {
+		out := take(t, s, b)
+		if got := s.Stats().Entries; got != 1 {
+			t.Fatalf("%d entries, want 1", got)
+		}
+		if err := giveBack(out); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Stats().Entries; got != 0 {
+			t.Errorf("%d entries after the %s, want 0", got, name)
+		}
+	}
+}
+
+// A burst so large that a bucket is counted in coarser ticks meets, after a change of policy, what
+// was counted in fine ones, and the other way round.
+func TestDebtOutlivesAChangeOfResolution(t *testing.T) {
+	s, c := frozen(t)
+	c.advance(time.Minute)
+	limit := core.Per(1, 1000*time.Second)
+	ns, us, ms := limit.WithBurst(1000), limit.WithBurst(1e9), limit.WithBurst(1e12)
+	for i, l := range []core.Limit{ns, us, ms, us, ns, ms, ns} {
+		o := take(t, s, bucket("a", l, 10))[0]
+		if owed, want := l.Burst-o.Remaining, int64(10*(i+1)); !o.Admits || owed != want {
+			t.Errorf("step %d, %v: %d owed, want %d", i, l, owed, want)
+		}
+	}
+}
+
 // A bucket that has paid makes room at once: a full store does not have to wait for a sweep.
 func TestPaidBucketsMakeRoom(t *testing.T) {
 	s, c := frozen(t, memstore.WithMaxEntries(room))

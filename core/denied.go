@@ -1,0 +1,22 @@
+package core
+
+import "fmt"
+
+// DeniedError is a refusal as an error, for a framework's central error handling: errors.As finds
+// it and, in it, the decision.
+type DeniedError struct{ Decision Decision }
+
+// Error says which level refused and for how long.
+func (e *DeniedError) Error() string {
+	d := &e.Decision
+	switch {
+	case d.Reason == StoreFailed:
+		return "rate limiter unavailable"
+	case d.RetryAfter > 0:
+		return fmt.Sprintf("rate limit exceeded: level %s, retry after %v", d.Level, d.RetryAfter)
+	}
+	return "rate limit exceeded: level " + d.Level
+}
+
+// Unwrap is why the store failed, if it did.
+func (e *DeniedError) Unwrap() error { return e.Decision.Err }
