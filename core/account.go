@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -12,18 +13,18 @@ import (
 type account struct {
 	limiter  *Limiter
 	table    *table
+	cost     int64
 	buckets  []Bucket
 	outcomes []Outcome
-	names    []string // header items
-	stored   int      // buckets[:stored] are the store's; those behind are BlockAll
-	spread   float64  // this decision's share of the jitter, 0 to 1
+	shown    []planLimit // what each bucket is reported as
+	spread   float64     // this decision's share of the jitter, 0 to 1
 	now      time.Time
 	spent    atomic.Bool // refunded or settled
 	earlier  *account    // of another limiter on the same request
 
 	bucketRoom  [4]Bucket
 	outcomeRoom [4]Outcome
-	nameRoom    [4]string
+	shownRoom   [4]planLimit
 }
 
 func newAccount(l *Limiter, t *table) *account {
@@ -31,14 +32,16 @@ func newAccount(l *Limiter, t *table) *account {
 	if t.jitter > 0 {
 		a.spread = rand.Float64()
 	}
-	a.buckets, a.outcomes, a.names = a.bucketRoom[:0], a.outcomeRoom[:0], a.nameRoom[:0]
+	a.buckets, a.outcomes, a.shown = a.bucketRoom[:0], a.outcomeRoom[:0], a.shownRoom[:0]
 	return a
 }
 
+// impossible stands for BlockAll in a store: no bucket holds what it costs.
+var impossible = Bucket{Limit: PerSecond(1), Cost: math.MaxInt64}
+
 // add enters the buckets of every level of p that applies to r.
 func (a *account) add(r *Request, p *plan) {
-	var blocked []Bucket
-	var blockedNames []string
+	a.cost = r.units()
 	for i := range p.levels {
 		l := &p.levels[i]
 		id, ok := r.keyFor(&l.Level)
@@ -50,17 +53,17 @@ func (a *account) add(r *Request, p *plan) {
 		}
 		part := idPart(a.table.secret, l.scope, id)
 		for _, limit := range a.limiter.limitsOf(a.table, l, r) {
-			b := Bucket{Key: limit.prefix + part, Limit: limit.Limit, Cost: r.units(), Level: l.Name, Shadow: l.Shadow, OnFailure: l.OnFailure}
+			b := Bucket{Limit: limit.Limit, Cost: a.cost}
 			switch limit.kind {
-			case counted:
-				a.buckets, a.names = append(a.buckets, b), append(a.names, limit.name)
+			case unlimited:
+				continue
 			case blockAll:
-				blocked, blockedNames = append(blocked, b), append(blockedNames, limit.name)
+				b = impossible
 			}
+			b.Key, b.Level, b.Shadow, b.OnFailure = limit.prefix+part, l.Name, l.Shadow, l.OnFailure
+			a.buckets, a.shown = append(a.buckets, b), append(a.shown, limit)
 		}
 	}
-	a.stored = len(a.buckets)
-	a.buckets, a.names = append(a.buckets, blocked...), append(a.names, blockedNames...)
 	if n := len(a.buckets); n <= cap(a.outcomes) {
 		a.outcomes = a.outcomes[:n]
 	} else {
@@ -68,28 +71,25 @@ func (a *account) add(r *Request, p *plan) {
 	}
 }
 
-// hopeless reports whether some level could never admit the cost, so that nothing may be
-// charged anywhere.
-func (a *account) hopeless() bool {
-	for i := range a.buckets {
-		if b := &a.buckets[i]; !b.Shadow && b.Cost > b.Limit.Capacity() {
-			return true
-		}
-	}
-	return false
-}
-
 // ask calls one of the store's judging methods and spreads an error over the buckets.
 func (a *account) ask(ctx context.Context, judge func(context.Context, []Bucket, []Outcome) error) {
-	if a.stored == 0 {
+	if len(a.buckets) == 0 {
 		return
 	}
-	if err := judge(ctx, a.buckets[:a.stored], a.outcomes[:a.stored]); err != nil {
-		for i := range a.stored {
-			a.outcomes[i] = Outcome{Source: FromNothing, Err: err}
+	err := judge(ctx, a.buckets, a.outcomes)
+	for i := range a.outcomes {
+		o := &a.outcomes[i]
+		if err != nil {
+			*o = Outcome{Source: FromNothing, Err: err}
+		}
+		if a.never(i) {
+			o.RetryAfter, o.Remaining = 0, min(o.Remaining, a.shown[i].Capacity())
 		}
 	}
 }
+
+// never reports whether limit i can never admit the cost, whatever the store says.
+func (a *account) never(i int) bool { return a.cost > a.shown[i].Capacity() }
 
 // The ranks of a limit's part in a decision, from the least to the most telling.
 const (
@@ -101,16 +101,16 @@ const (
 )
 
 func (a *account) rank(i int) int {
-	b, o := &a.buckets[i], &a.outcomes[i]
+	o := &a.outcomes[i]
 	switch {
-	case o.Err != nil && b.OnFailure == Closed:
+	case a.never(i):
+		return rankNever
+	case o.Err != nil && a.buckets[i].OnFailure == Closed:
 		return rankFailed
 	case o.Err != nil:
 		return rankUnanswered
 	case o.Admits:
 		return rankAdmitted
-	case b.Cost > b.Limit.Capacity():
-		return rankNever
 	}
 	return rankDenied
 }

@@ -82,8 +82,8 @@ func (d Decision) Levels() []LevelResult {
 	for i := range out {
 		b, o := &d.account.buckets[i], &d.account.outcomes[i]
 		out[i] = LevelResult{
-			Level: b.Level, Policy: d.account.names[i], Limit: b.Limit, Shadow: b.Shadow,
-			Denied:    (o.Err == nil && !o.Admits) || (o.Err != nil && b.OnFailure == Closed),
+			Level: b.Level, Policy: d.account.shown[i].name, Limit: d.account.shown[i].Limit, Shadow: b.Shadow,
+			Denied:    d.account.rank(i) >= rankDenied,
 			Remaining: o.Remaining, RetryAfter: o.RetryAfter, ResetAfter: o.ResetAfter,
 			Delay: o.Delay, Source: o.Source, Err: o.Err,
 		}
@@ -114,19 +114,21 @@ func (d *Decision) weigh(a *account) {
 		}
 		d.Source = max(d.Source, o.Source)
 		d.Delay = max(d.Delay, o.Delay)
-		switch {
+		switch rank := a.rank(i); {
+		case rank == rankNever:
+			d.deny(Never)
 		case o.Err != nil:
-			d.fail(b, o.Err)
-		case !o.Admits:
-			d.deny(b, o)
+			d.fail(rank == rankFailed, o.Err)
+		case rank == rankDenied:
+			d.deny(Quota)
+			d.RetryAfter = max(d.RetryAfter, o.RetryAfter)
 		}
 		if a.outranks(i, chosen) {
 			chosen = i
 		}
 	}
 	if chosen >= 0 {
-		b, o := &a.buckets[chosen], &a.outcomes[chosen]
-		d.Level, d.Limit, d.Remaining, d.ResetAfter = b.Level, b.Limit, o.Remaining, o.ResetAfter
+		d.report(a, chosen)
 	}
 	if !d.Allowed {
 		d.Delay = 0
@@ -136,26 +138,27 @@ func (d *Decision) weigh(a *account) {
 	}
 }
 
-func (d *Decision) fail(b *Bucket, err error) {
+// report tells of limit i as the one that decided.
+func (d *Decision) report(a *account, i int) {
+	o := &a.outcomes[i]
+	d.Level, d.Limit, d.Remaining, d.ResetAfter = a.buckets[i].Level, a.shown[i].Limit, o.Remaining, o.ResetAfter
+}
+
+func (d *Decision) fail(closed bool, err error) {
 	if d.Err == nil {
 		d.Err = err
 	}
-	if b.OnFailure == Closed || FaultOf(err) == FaultCaller {
-		d.Allowed = false
-		if d.Reason != Never {
-			d.Reason = StoreFailed
-		}
+	if closed || FaultOf(err) == FaultCaller {
+		d.deny(StoreFailed)
 	}
 }
 
-func (d *Decision) deny(b *Bucket, o *Outcome) {
+// deny refuses for the reason that outlasts the others: no wait helps against Never, and a store
+// that failed says nothing of when the quota would be there.
+func (d *Decision) deny(r Reason) {
 	d.Allowed = false
-	d.RetryAfter = max(d.RetryAfter, o.RetryAfter)
-	switch {
-	case b.Cost > b.Limit.Capacity():
-		d.Reason = Never
-	case d.Reason == None:
-		d.Reason = Quota
+	if d.Reason != Never && (r != Quota || d.Reason == None) {
+		d.Reason = r
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // A bucket's key is
 //
-//	{version+algorithm}:{limiter}:{route}:{level}:{period}:{id}
+//	{version+algorithm}:{limiter}:{route}:{level}:{limit}:{id}
 //
 // It is injective: every part but the last is escaped so that it holds no colon, and the
 // last is either escaped or a hash, which begins with a byte that escaping never yields.
@@ -25,11 +25,11 @@ const maxEscaped = 64
 
 // keyPrefix is the part of a key that a policy fixes. nth tells limits of one level with one
 // period apart, from 1.
-func keyPrefix(limiter, route, level string, l Limit, nth int) string {
+func keyPrefix(limiter, route, level, limit string, a Algorithm, nth int) string {
 	var b strings.Builder
 	b.WriteString(keyVersion)
-	b.WriteString(algorithmCodes[l.Algorithm])
-	for _, part := range [...]string{limiter, keyPart(route), level, periodPart(l.Period)} {
+	b.WriteString(algorithmCodes[a])
+	for _, part := range [...]string{limiter, keyPart(route), level, limit} {
 		b.WriteByte(':')
 		b.WriteString(part)
 	}
@@ -41,11 +41,19 @@ func keyPrefix(limiter, route, level string, l Limit, nth int) string {
 	return b.String()
 }
 
-func periodPart(p time.Duration) string {
-	if p%time.Second == 0 {
-		return strconv.FormatInt(int64(p/time.Second), 10) + "s"
+// periodOf names a limit of a policy by its period alone, so that a bucket keeps its debt when
+// the policy's numbers change.
+func periodOf(l Limit) string {
+	if p := l.Period; p%time.Second != 0 {
+		return strconv.FormatInt(int64(p), 10) + "ns"
 	}
-	return strconv.FormatInt(int64(p), 10) + "ns"
+	return strconv.FormatInt(int64(l.Period/time.Second), 10) + "s"
+}
+
+// tierOf names a limit of LimitsFor by all its numbers: requests of one caller may meet now one
+// tier and now another, and the smaller must not forgive what is owed to the larger.
+func tierOf(l Limit) string {
+	return periodOf(l) + "-" + strconv.FormatInt(l.Quota, 10) + "-" + strconv.FormatInt(l.Capacity(), 10)
 }
 
 // keyPart escapes what the service itself names, or hashes it when it is long. Readable

@@ -135,6 +135,9 @@ func TestMissingIdentityIsNoSharedBucket(t *testing.T) {
 	var r core.Request
 	r.SetKey("given", "k", true)
 	r.SetKey("tenant", "", true)
+	if got := l.Peek(ctx, r).Levels(); len(got) != 1 || got[0].Level != "given" {
+		t.Errorf("a given key and an empty one meet %+v, want the first's level only", got)
+	}
 	if got := admitted(l, r, 3); got != 1 {
 		t.Errorf("a key from the adapter admits %d of 3, want 1", got)
 	}

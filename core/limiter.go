@@ -102,9 +102,6 @@ func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Cont
 		return Decision{Reason: Invalid, Err: errNegativeCost}
 	}
 	a := l.open(&r)
-	if a.hopeless() {
-		judge = l.store.Peek
-	}
 	a.ask(ctx, judge)
 	var d Decision
 	d.weigh(a)
@@ -149,7 +146,7 @@ func (l *Limiter) limitsOf(t *table, level *planLevel, r *Request) []planLimit {
 			return level.limits
 		}
 	}
-	return t.limits(level, limits)
+	return t.limits(level, limits, tierOf)
 }
 
 // Close closes the store. Limiters that share a store are closed together; closing twice is

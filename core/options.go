@@ -70,9 +70,6 @@ func WithRoute(endpoint string, policy Policy) Option {
 			c.fail("route: %w", err)
 		}
 		endpoint := normalizeEndpoint(endpoint)
-		if slices.ContainsFunc(c.routes, func(r route) bool { return r.endpoint == endpoint }) {
-			c.fail("route %q is given twice, want each once", endpoint)
-		}
 		if err := policy.validate(); err != nil {
 			c.fail("route %q: %w", endpoint, err)
 		}

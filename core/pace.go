@@ -12,14 +12,29 @@ func (d Decision) Pace(ctx context.Context, most time.Duration) Decision {
 		return d
 	}
 	if d.Delay > most {
-		d.RetryAfter = d.Delay - most
-		d.Allowed, d.Reason, d.Delay = false, Quota, 0
-		_ = d.Refund(ctx) // what cannot be given back stays spent
-		return d
+		return d.tooLate(ctx, most)
 	}
 	if err := sleep(ctx, d.Delay); err != nil {
 		d.Allowed, d.Reason, d.Delay, d.Err = false, StoreFailed, 0, err
 		_ = d.Refund(ctx)
 	}
+	return d
+}
+
+// tooLate refuses for the levels whose delay is above most.
+func (d Decision) tooLate(ctx context.Context, most time.Duration) Decision {
+	_ = d.Refund(ctx) // what cannot be given back stays spent
+	d.RetryAfter = d.Delay - most
+	d.Allowed, d.Reason, d.Delay = false, Quota, 0
+	a, chosen := d.account, -1
+	for i := range a.outcomes {
+		if o := &a.outcomes[i]; !a.buckets[i].Shadow && o.Delay > most {
+			o.Admits, o.RetryAfter = false, o.Delay-most
+			if chosen < 0 || o.RetryAfter > a.outcomes[chosen].RetryAfter {
+				chosen = i
+			}
+		}
+	}
+	d.report(a, chosen)
 	return d
 }

@@ -105,6 +105,14 @@ func TestResetIsOfOneRequestsBuckets(t *testing.T) {
 	if parts := l.Peek(ctx, at("")).Levels(); parts[2].Remaining != 20 {
 		t.Errorf("the level's second limit is not reset: %+v", parts[2])
 	}
+	spelt, _ := limiting(t, core.Policy{core.PerUser(core.PerHour(9))}, core.WithRoute("GET /a/:id", core.Policy{core.PerIP(core.PerHour(9))}))
+	admitted(spelt, at("GET /a/:id"), 4)
+	if err := spelt.Reset(ctx, at("GET /a/:id")); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(t, spelt, at("GET /a/:id"), "ip"); got != 9 {
+		t.Errorf("%d left, want 9: the route's own level is not reset", got)
+	}
 	if err := l.Reset(ctx, core.Request{}, "user"); err != nil {
 		t.Errorf("a level that does not apply: %v", err)
 	}

@@ -59,11 +59,14 @@ func compile(c config, p Policy, store Store) (*table, error) {
 		if err := plan.check(store); err != nil {
 			return nil, fmt.Errorf("route %q: %w", r.endpoint, err)
 		}
+		index, key := t.routes, r.endpoint
 		if path, ok := anyMethod(r.endpoint); ok {
-			t.paths[path] = plan
-		} else {
-			t.routes[r.endpoint] = plan
+			index, key = t.paths, path
 		}
+		if index[key] != nil {
+			return nil, fmt.Errorf("route %q is given twice, want each once", r.endpoint)
+		}
+		index[key] = plan
 	}
 	return t, nil
 }
@@ -78,22 +81,23 @@ func (t *table) plan(endpoint string, p Policy, own []bool) *plan {
 		if own[i] {
 			pl.route = endpoint
 		}
-		pl.limits = t.limits(&pl, level.Limits)
+		pl.limits = t.limits(&pl, level.Limits, periodOf)
 		out.levels = append(out.levels, pl)
 	}
 	return out
 }
 
-func (t *table) limits(l *planLevel, limits []Limit) []planLimit {
+// limits compiles a level's limits; part is what tells them apart in keys.
+func (t *table) limits(l *planLevel, limits []Limit, part func(Limit) string) []planLimit {
 	out := make([]planLimit, len(limits))
 	for i, limit := range limits {
 		nth := 1
 		for _, earlier := range limits[:i] {
-			if earlier.Period == limit.Period {
+			if part(earlier) == part(limit) {
 				nth++
 			}
 		}
-		out[i] = planLimit{Limit: limit, name: l.Name, prefix: keyPrefix(t.name, l.route, l.Name, limit, nth)}
+		out[i] = planLimit{Limit: limit, name: l.Name, prefix: keyPrefix(t.name, l.route, l.Name, part(limit), limit.Algorithm, nth)}
 		if i > 0 {
 			out[i].name += "-" + strconv.Itoa(i+1)
 		}

@@ -24,7 +24,7 @@ func (l *Limiter) Reset(ctx context.Context, r Request, levels ...string) error 
 		}
 	}
 	a := l.open(&r)
-	buckets := slices.DeleteFunc(a.buckets[:a.stored], func(b Bucket) bool { return !slices.Contains(levels, b.Level) })
+	buckets := slices.DeleteFunc(a.buckets, func(b Bucket) bool { return !slices.Contains(levels, b.Level) })
 	if len(buckets) == 0 {
 		return nil
 	}

@@ -48,7 +48,7 @@ func (a *account) items() (items []headerItem, tight headerItem) {
 			if b.Shadow || o.Err != nil {
 				continue
 			}
-			items = append(items, headerItem{at.shownName(i), b.Limit.Quota, b.Limit.Period, o.Remaining, o.ResetAfter})
+			items = append(items, headerItem{at.shownName(i), at.shown[i].Quota, at.shown[i].Period, o.Remaining, o.ResetAfter})
 			if best == nil || tighter(o, best) {
 				best, tight = o, items[len(items)-1]
 			}
@@ -68,9 +68,9 @@ func (a *account) chain() []*account {
 // shownName tells a second limiter's limits from the first one's.
 func (a *account) shownName(i int) string {
 	if a.earlier == nil {
-		return a.names[i]
+		return a.shown[i].name
 	}
-	return a.table.name + ":" + a.names[i]
+	return a.table.name + ":" + a.shown[i].name
 }
 
 // The problem types of draft-ietf-httpapi-ratelimit-headers-11 section 5.

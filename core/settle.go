@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // Refund gives back what the decision charged, as far as time has not done so already. It
@@ -14,10 +13,7 @@ func (d Decision) Refund(ctx context.Context) error {
 	if d.account == nil || !d.account.spent.CompareAndSwap(false, true) {
 		return nil
 	}
-	if d.account.stored == 0 {
-		return nil
-	}
-	return d.account.giveBack(context.WithoutCancel(ctx), d.account.buckets[0].Cost)
+	return d.account.giveBack(context.WithoutCancel(ctx), d.account.cost)
 }
 
 // Settle replaces the cost that was charged by the actual one, known only afterwards: bytes
@@ -33,20 +29,10 @@ func (d Decision) Settle(ctx context.Context, actual int64) error {
 	}
 	ctx = context.WithoutCancel(ctx)
 	a := d.account
-	if a.stored == 0 {
-		return nil
+	if actual <= a.cost {
+		return a.giveBack(ctx, a.cost-actual)
 	}
-	charged := a.buckets[0].Cost // the same for every level
-	if actual <= charged {
-		return a.giveBack(ctx, charged-actual)
-	}
-	var buckets []Bucket
-	for i := range a.stored {
-		if a.outcomes[i].Charged {
-			buckets = append(buckets, a.buckets[i])
-			buckets[len(buckets)-1].Cost = actual - charged
-		}
-	}
+	buckets, _ := a.charged(actual - a.cost)
 	if len(buckets) == 0 {
 		return nil
 	}
@@ -55,13 +41,21 @@ func (d Decision) Settle(ctx context.Context, actual int64) error {
 
 // giveBack refunds units of what each bucket was charged.
 func (a *account) giveBack(ctx context.Context, units int64) error {
-	outcomes := a.outcomes[:a.stored]
-	if units == 0 || !slices.ContainsFunc(outcomes, func(o Outcome) bool { return o.Charged }) {
+	buckets, outcomes := a.charged(units)
+	if units == 0 || len(buckets) == 0 {
 		return nil
 	}
-	buckets := slices.Clone(a.buckets[:a.stored])
-	for i := range buckets {
-		buckets[i].Cost = units
-	}
 	return a.limiter.store.Refund(ctx, buckets, outcomes)
+}
+
+// charged are the buckets that were charged, at a cost of units.
+func (a *account) charged(units int64) (buckets []Bucket, outcomes []Outcome) {
+	for i := range a.buckets {
+		if a.outcomes[i].Charged {
+			b := a.buckets[i]
+			b.Cost = units
+			buckets, outcomes = append(buckets, b), append(outcomes, a.outcomes[i])
+		}
+	}
+	return buckets, outcomes
 }

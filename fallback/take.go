@@ -51,14 +51,14 @@ func (s *Store) ask(key string, call func() error) error {
 }
 
 // decide answers without the shared store: Local levels from the local half, the others with
-// cause, for their OnFailure to judge. Where a Closed level will refuse, nothing is charged.
+// cause, for their OnFailure to judge. Where one of those will refuse, nothing is charged.
 func (s *Store) decide(ctx context.Context, buckets []core.Bucket, out []core.Outcome, cause error, judge func(context.Context, []core.Bucket, []core.Outcome) error) error {
 	mine := make([]core.Bucket, 0, len(buckets))
 	for i := range buckets {
 		switch b := &buckets[i]; {
 		case b.OnFailure == core.Local:
 			mine = append(mine, s.scaled(b))
-		case b.OnFailure == core.Closed && !b.Shadow:
+		case !b.Shadow && (b.OnFailure == core.Closed || b.Cost > b.Limit.Capacity()):
 			judge = s.local.Peek
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"go.uber.org/goleak"
 
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/ginlimit"
@@ -15,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	gin.SetMode(gin.ReleaseMode)
-	m.Run()
+	goleak.VerifyTestMain(m)
 }
 
 func TestAdapter(t *testing.T) {

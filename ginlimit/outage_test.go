@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -54,17 +55,17 @@ func TestRedisOutage(t *testing.T) {
 			}
 			took := time.Since(back)
 			time.Sleep(outage / 4)
-			sawn := load.stop()
+			seen := load.stop()
 
-			t.Logf("%d requests, %d of them decided locally; the slowest took %v; shared again after %v", sawn.requests, sawn.local, sawn.slowest, took)
-			if sawn.local == 0 || sawn.shared == 0 {
-				t.Errorf("%d requests were decided locally and %d by Redis, want some of both", sawn.local, sawn.shared)
+			t.Logf("%d requests, %d of them decided locally; the slowest took %v; shared again after %v", seen.requests, seen.local, seen.slowest, took)
+			if seen.local == 0 || seen.shared == 0 {
+				t.Errorf("%d requests were decided locally and %d by Redis, want some of both", seen.local, seen.shared)
 			}
 			if took > backWithin && !raceEnabled {
 				t.Errorf("decisions were shared again after %v, want %v at most", took, backWithin)
 			}
-			if sawn.slowest > slowest && !raceEnabled {
-				t.Errorf("the slowest answer took %v, want %v at most", sawn.slowest, slowest)
+			if seen.slowest > slowest && !raceEnabled {
+				t.Errorf("the slowest answer took %v, want %v at most", seen.slowest, slowest)
 			}
 		})
 	}
@@ -72,7 +73,7 @@ func TestRedisOutage(t *testing.T) {
 
 // overRedis serves a gin service and returns its URL. Each answer is the source of its decision.
 func overRedis(t *testing.T, redis *redistest.Server) string {
-	store, err := fallback.New(redisstore.Must(redis.Client(t)), fallback.WithReplicas(1))
+	store, err := fallback.New(redisstore.Must(redis.Client(t)), fallback.WithReplicas(1), fallback.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +116,9 @@ type reply struct {
 	took   time.Duration
 }
 
-// ask makes a request; header is "name: value" pairs beyond the user.
+// ask makes a request. It may be called from any goroutine.
 func ask(t *testing.T, url, user string, greedy ...string) reply {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Error(err)
@@ -140,7 +142,7 @@ func ask(t *testing.T, url, user string, greedy ...string) reply {
 	return reply{resp.StatusCode, string(body), time.Since(began)}
 }
 
-// greedy asks for more than its limit, and gets its limit, by the source's account.
+// greedy asks for more than the limit of 5 and gets 5, by the source's account.
 func greedy(t *testing.T, url, who, source string) {
 	t.Helper()
 	for i := range 8 {

@@ -13,16 +13,20 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 )
 
-// notice is what an RPC tells its client: the metadata of its last decision. gRPC only adds to
-// metadata, never replaces it, so interceptors on one RPC share a notice and the outermost sends
-// it: a second pushback would make clients give up, a second ratelimit would be read as a list.
+// notice is what an RPC tells its client: the metadata of the last decision on it. gRPC adds to
+// metadata and never replaces it, so the interceptors on one RPC share a notice and the outermost
+// sends it: two pushbacks would make the client give up, and two ratelimit lines are one list.
 type notice struct {
-	last      atomic.Pointer[core.Decision]
-	announced atomic.Bool // in the header already
-	onMessage atomic.Bool // the last decision is about a message of a stream
+	last      atomic.Pointer[verdict]
+	announced atomic.Bool // it is in the header already
 
-	charging bool            // some interceptor charges messages
-	message  context.Context //nolint:containedctx // carries what was decided on the present message from one interceptor's RecvMsg to the next
+	perMessage bool          // an interceptor further out charges messages
+	message    core.Decision // the one made last on the present message
+}
+
+type verdict struct {
+	core.Decision
+	onMessage bool // and not on the RPC
 }
 
 type noticeKey struct{}
@@ -35,6 +39,8 @@ func share(ctx context.Context) (_ context.Context, n *notice, outermost bool) {
 	n = new(notice)
 	return context.WithValue(ctx, noticeKey{}, n), n, true
 }
+
+func (n *notice) set(d core.Decision, onMessage bool) { n.last.Store(&verdict{d, onMessage}) }
 
 // carrier is where metadata is put; a grpc.ServerStream is one.
 type carrier interface {
@@ -49,52 +55,60 @@ type unary struct{ ctx context.Context }
 func (u unary) SetHeader(md metadata.MD) error { return grpc.SetHeader(u.ctx, md) }
 func (u unary) SetTrailer(md metadata.MD)      { _ = grpc.SetTrailer(u.ctx, md) }
 
-// announce puts the limits of an admitted RPC into the header, which is sent with what follows at
-// once: never earlier, since a header without a message ends a client's retries.
+// announce puts the limits of an admitted RPC into the header, if that is not sent yet.
 func (n *notice) announce(ctx context.Context, to carrier) {
-	if d := n.last.Load(); d.Allowed && n.announced.CompareAndSwap(false, true) && to.SetHeader(n.metadata(ctx, d)) != nil {
-		n.announced.Store(false) // the handler has sent the header
+	v := n.last.Load()
+	if v.Allowed && n.announced.CompareAndSwap(false, true) && to.SetHeader(v.metadata(ctx)) != nil {
+		n.announced.Store(false)
 	}
 }
 
-// close puts what is not in the header into the trailer.
-func (n *notice) close(ctx context.Context, to carrier) {
-	if d := n.last.Load(); !d.Allowed || !n.announced.Load() {
-		to.SetTrailer(n.metadata(ctx, d))
+// close tells at the end of the RPC what the client does not know yet.
+func (n *notice) close(ctx context.Context, to carrier, code codes.Code) {
+	if _, ok := to.(unary); ok && code == codes.OK {
+		n.announce(ctx, to)
+	}
+	if v := n.last.Load(); !v.Allowed || !n.announced.Load() {
+		to.SetTrailer(v.metadata(ctx))
 	}
 }
 
-func (n *notice) metadata(ctx context.Context, d *core.Decision) metadata.MD {
+func (v *verdict) metadata(ctx context.Context) metadata.MD {
 	md := metadata.MD{}
-	for name, value := range d.Headers() {
+	for name, value := range v.Headers() {
 		md.Set(name, value)
 	}
-	if ms := pushback(ctx, d, n.onMessage.Load()); ms != "" {
+	if ms := v.pushback(ctx); ms != "" {
 		md.Set(pushbackKey, ms)
 	}
 	return md
 }
 
-// maxPushback bounds for how long a client's retry policy is told to wait: the call is blocked in
-// the client meanwhile.
-const maxPushback = 5 * time.Second
+const (
+	pushbackKey = "grpc-retry-pushback-ms"
+	noRetry     = "-1"
 
-const pushbackKey = "grpc-retry-pushback-ms"
+	// maxPushback bounds for how long a client is told to wait: its call is blocked meanwhile.
+	maxPushback = 5 * time.Second
+)
 
-// pushback is the word to the retry policy of a client (gRFC A6), if it has one that includes the
-// code: how many milliseconds to wait, or -1 not to retry because that cannot help: waiting does
-// not, or not before the deadline, or the retry would be charged for every message of its stream
-// again. Above maxPushback nothing is said: the client's own back-off may well outlast the wait.
-func pushback(ctx context.Context, d *core.Decision, onMessage bool) string {
-	if d.Allowed || codes.Unavailable == Status(*d).Code() {
-		return ""
-	}
-	deadline, ok := ctx.Deadline()
+// pushback is the word to the retry policy of a client, if it has one for the code (gRFC A6): the
+// milliseconds to wait, or noRetry where that cannot help, because waiting does not, or not before
+// the deadline, or because each message of the stream would be charged again. Above maxPushback it
+// is "": the client's own back-off may outlast the wait, and need not.
+func (v *verdict) pushback(ctx context.Context) string {
+	deadline, bounded := ctx.Deadline()
 	switch {
-	case onMessage, d.RetryAfter <= 0, ok && time.Until(deadline) < d.RetryAfter:
-		return "-1"
-	case d.RetryAfter > maxPushback:
+	case v.Allowed:
+		return ""
+	case v.onMessage:
+		return noRetry
+	case v.Reason == core.StoreFailed:
+		return "" // nobody knows for how long
+	case v.RetryAfter <= 0, bounded && time.Until(deadline) < v.RetryAfter:
+		return noRetry
+	case v.RetryAfter > maxPushback:
 		return ""
 	}
-	return strconv.FormatInt(int64((d.RetryAfter+time.Millisecond-1)/time.Millisecond), 10)
+	return strconv.FormatInt(int64((v.RetryAfter+time.Millisecond-1)/time.Millisecond), 10)
 }

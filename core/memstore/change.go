@@ -39,7 +39,7 @@ func (s *Store) change(buckets []core.Bucket, f func(i int, sl *slot)) error {
 	defer s.end(&h)
 	for i := range slots {
 		before := slots[i].debt
-		if f(i, &slots[i]); slots[i].debt != before || slots[i].stale {
+		if f(i, &slots[i]); slots[i].debt != before {
 			s.write(&slots[i], &buckets[i])
 		}
 	}

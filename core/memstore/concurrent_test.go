@@ -3,6 +3,7 @@ package memstore_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,35 @@ func TestHammeredBucketKeepsItsRate(t *testing.T) {
 	most := 1 + int64(time.Since(start)/(100*time.Millisecond))
 	if got := admitted.Load(); got > most || got < 15 {
 		t.Errorf("%d admitted in %v, want at most %d", got, time.Since(start), most)
+	}
+}
+
+// The same with a clock that moves a millisecond each time it is read, and that makes each reader
+// dawdle: no reading may be older than what is stored, however long its goroutine waited.
+func TestSlowReadersOfTheClockRefillNothing(t *testing.T) {
+	var reads atomic.Int64
+	s := open(t, memstore.WithClock(func() time.Time {
+		now := time.Unix(0, reads.Add(1)*int64(time.Millisecond))
+		for range reads.Load() % 7 {
+			runtime.Gosched()
+		}
+		return now
+	}))
+	b := bucket("one", core.PerSecond(100).WithBurst(1), 1)
+	var admitted atomic.Int64
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			for range 200 {
+				if take(t, s, b)[0].Admits {
+					admitted.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got, most := admitted.Load(), 1+reads.Load()/10; got > most {
+		t.Errorf("%d admitted in %d ms at 100/s, want at most %d", got, reads.Load(), most)
 	}
 }
 

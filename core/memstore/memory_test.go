@@ -111,7 +111,7 @@ func TestRefundDoesNotCrossIntoTheSharedBucket(t *testing.T) {
 
 func TestWhatWasNotChargedIsNotGivenBack(t *testing.T) {
 	s, c := frozen(t)
-	b := bucket("a", core.PerHour(5), 5)
+	b := bucket("a", core.PerSecond(5), 5)
 	take(t, s, b)
 	denied := take(t, s, b)
 	c.advance(-time.Minute) // an instant before the store was made

@@ -36,8 +36,7 @@ func newModel(l core.Limit, now int64) *model {
 	return &model{tokens: rat(l.Capacity()), limit: l, at: now}
 }
 
-// as gives the bucket at an instant under a limit: what is owed is time, and no more of it than
-// the limit needs from empty to full.
+// as gives the bucket at an instant under a limit: what is owed is time.
 func (m *model) as(l core.Limit, now int64) *model {
 	capacity := rat(m.limit.Capacity())
 	refill := new(big.Rat).Quo(rat(now-m.at), unitTime(m.limit))
@@ -50,11 +49,26 @@ func (m *model) as(l core.Limit, now int64) *model {
 		owed.Mul(owed, unitTime(m.limit)) // ns
 		owed.Quo(owed, unitTime(l))       // units at the new rate
 		tokens = owed.Sub(rat(l.Capacity()), owed)
-		if tokens.Sign() < 0 {
-			tokens.SetInt64(0)
-		}
 	}
 	return &model{tokens: tokens, limit: l, at: now}
+}
+
+// forgiven is the bucket without what it owes beyond the time from empty to full. A judgement
+// forgives it; what merely moves the bucket does not.
+func (m *model) forgiven() *model {
+	if m.tokens.Sign() < 0 {
+		m.tokens.SetInt64(0)
+	}
+	return m
+}
+
+// debit takes what there is, down to empty.
+func (m *model) debit(units int64) {
+	if m.admits(units) {
+		m.add(rat(-units))
+	} else if m.tokens.Sign() > 0 {
+		m.tokens.SetInt64(0)
+	}
 }
 
 func (m *model) admits(cost int64) bool { return m.tokens.Cmp(rat(cost)) >= 0 }
@@ -79,9 +93,6 @@ func (m *model) next() time.Duration {
 
 func (m *model) add(units *big.Rat) {
 	m.tokens.Add(m.tokens, units)
-	if m.tokens.Sign() < 0 {
-		m.tokens.SetInt64(0)
-	}
 	if capacity := rat(m.limit.Capacity()); m.tokens.Cmp(capacity) > 0 {
 		m.tokens.Set(capacity)
 	}

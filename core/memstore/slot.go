@@ -13,7 +13,8 @@ type slot struct {
 	rate  tokenbucket.Rate
 	hash  uint64
 	shard int
-	spill bool  // it has no entry, and there is no room for one
+	fresh bool  // it has no entry yet
+	spill bool  // and there is no room for one
 	stale bool  // what is stored is beyond the time to full, and must be rewritten
 	now   int64 // in the rate's ticks
 	debt  int64 // in the rate's ticks
@@ -49,7 +50,7 @@ func (s *Store) begin(slots []slot, h *held, buckets []core.Bucket) error {
 	}
 	now := s.clock()
 	for i := range slots {
-		s.read(&slots[i], h, &buckets[i], now)
+		s.read(slots[:i+1], h, &buckets[i], now)
 	}
 	return nil
 }
@@ -63,17 +64,35 @@ func (s *Store) end(h *held) {
 	}
 }
 
-func (s *Store) read(sl *slot, h *held, b *core.Bucket, now int64) {
+// read finds what the last of slots owes; those before it have been read.
+func (s *Store) read(slots []slot, h *held, b *core.Bucket, now int64) {
+	sl := &slots[len(slots)-1]
 	sh := &s.shards[sl.shard]
 	e, ok := sh.entries[sl.hash]
-	if !ok && len(sh.entries) >= s.perShard && !s.makeRoom(sh, now) {
-		sl.spill = true
+	if sl.fresh = !ok; sl.fresh && !s.roomFor(slots, sh, now) {
+		sl.fresh, sl.spill = false, true
 		e, ok = s.spilled(h, b)
 	}
 	sl.now = sl.rate.Ticks(now)
 	if ok {
 		sl.owe(e)
 	}
+}
+
+// roomFor reports whether the shard has room for the last of slots, beside those of the same
+// request that will need some too.
+func (s *Store) roomFor(slots []slot, sh *shard, now int64) bool {
+	wanted := 0
+	for i := range slots {
+		if slots[i].fresh && slots[i].shard == slots[len(slots)-1].shard {
+			wanted++
+		}
+	}
+	if len(sh.entries)+wanted <= s.perShard {
+		return true
+	}
+	s.makeRoom(sh, now)
+	return len(sh.entries)+wanted <= s.perShard
 }
 
 // spilled reads the overflow bucket, whose lock comes after all shards'.
@@ -86,15 +105,19 @@ func (s *Store) spilled(h *held, b *core.Bucket) (entry, bool) {
 	return e, ok
 }
 
-// owe sets the debt from what is stored, which another limit may have written: debt is time,
-// and none is longer than the limit's own time to full.
+// owe sets the debt from what is stored, which another limit may have written: debt is time.
 func (sl *slot) owe(e entry) {
 	full := e.full
 	if e.perSec != sl.rate.PerSec {
 		full = sl.rate.Join(tokenbucket.Rate{PerSec: e.perSec}.Split(full))
 	}
 	sl.debt = max(full-sl.now, 0)
-	if sl.stale = sl.debt > sl.rate.Capacity; sl.stale {
+	sl.stale = sl.debt > sl.rate.Capacity
+}
+
+// clamp forgives what is beyond the time to full, once.
+func (sl *slot) clamp() {
+	if sl.stale {
 		sl.debt = sl.rate.Capacity
 	}
 }

@@ -28,14 +28,13 @@ type entry struct {
 
 func (e entry) owes(now int64) bool { return e.full > tokenbucket.Rate{PerSec: e.perSec}.Ticks(now) }
 
-// makeRoom makes room in a shard that has none, and reports whether there is some now.
-func (s *Store) makeRoom(sh *shard, now int64) bool {
+// makeRoom sweeps a shard that is full, now and then.
+func (s *Store) makeRoom(sh *shard, now int64) {
 	if sh.swept != 0 && now >= sh.swept && now-sh.swept < sweepEvery {
-		return false
+		return
 	}
 	sh.swept = now
 	s.sweep(sh, now)
-	return len(sh.entries) < s.perShard
 }
 
 // sweep drops the entries that owe nothing. The shard is locked.

@@ -30,6 +30,7 @@ func (s *Store) judge(buckets []core.Bucket, out []core.Outcome, charge bool) er
 	defer s.end(&h)
 	admitted := true
 	for i := range slots {
+		slots[i].clamp()
 		out[i] = core.Outcome{Source: core.FromLocal, Admits: s.admits(&slots[i], &buckets[i])}
 		admitted = admitted && (out[i].Admits || buckets[i].Shadow)
 	}

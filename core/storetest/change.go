@@ -82,6 +82,16 @@ var changeTests = map[string]func(*testing.T, *Harness){
 		}
 	},
 
+	"a refund or debit under an older, smaller limit forgives nothing": func(t *testing.T, h *Harness) {
+		small, large := bucket("b", core.PerMinute(60).WithBurst(10)), bucket("b", core.PerMinute(60).WithBurst(1000))
+		out := h.take(t, small)
+		h.take(t, costing(large, 900))
+		h.refund(t, []core.Bucket{small}, out)
+		equal(t, "left after the refund", h.left(t, large), 100)
+		h.debit(t, small)
+		equal(t, "left after the debit", h.left(t, large), 100)
+	},
+
 	"a reset is as good as new": func(t *testing.T, h *Harness) {
 		a, b := bucket("a", core.PerMinute(2)), bucket("b", core.PerMinute(2))
 		h.spend(t, a, 2)

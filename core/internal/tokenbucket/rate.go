@@ -63,12 +63,13 @@ func (r Rate) Cost(n int64) int64 {
 // Admits reports whether a bucket that owes debt can owe cost more.
 func (r Rate) Admits(debt, cost int64) bool { return cost <= r.Capacity-debt }
 
-// Debit is the debt after a charge of cost that nothing refuses: at most an empty bucket's.
+// Debit is the debt after a charge of cost that nothing refuses: at most an empty bucket's, but
+// never less than it was.
 func (r Rate) Debit(debt, cost int64) int64 {
 	if r.Admits(debt, cost) {
 		return debt + cost
 	}
-	return r.Capacity
+	return max(debt, r.Capacity)
 }
 
 // Remaining is how many whole units a bucket that owes debt still holds.
@@ -117,4 +118,5 @@ func (r Rate) Join(sec, ns int64) int64 {
 	return sec*r.PerSec + ns/(int64(time.Second)/r.PerSec)
 }
 
-func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
+// ceilDiv rounds a/b up, for positive numbers however large.
+func ceilDiv(a, b int64) int64 { return (a-1)/b + 1 }

@@ -51,7 +51,7 @@ function token_bucket.debit(cell, b)
   token_bucket.judge(cell, b)
   if b.admits then
     token_bucket.charge(cell, b)
-  else
+  elseif not b.stale then
     token_bucket.owe(cell, b, b.cap_s, b.cap_n)
   end
 end
