@@ -9,6 +9,7 @@ import (
 // Reason says why a request was refused.
 type Reason uint8
 
+// The reasons. Banned and Listed are reserved for levels that block.
 const (
 	None        Reason = iota // it was not
 	Quota                     // a level has too little left; RetryAfter says until when
@@ -27,6 +28,7 @@ func (r Reason) String() string { return reasonNames[r] }
 // Source says where an answer came from, from the best to the worst.
 type Source uint8
 
+// The sources.
 const (
 	FromExempt  Source = iota // nothing was counted: no level applied
 	FromShared                // the shared store

@@ -40,8 +40,8 @@ func anyMethod(endpoint string) (path string, ok bool) { return strings.CutPrefi
 
 // pathOf drops the method of "METHOD /path".
 func pathOf(endpoint string) string {
-	if i := strings.IndexByte(endpoint, ' '); i >= 0 {
-		return endpoint[i+1:]
+	if _, path, ok := strings.Cut(endpoint, " "); ok {
+		return path
 	}
 	return endpoint
 }

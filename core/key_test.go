@@ -119,15 +119,27 @@ func TestSecretsAndLongKeysAreHashed(t *testing.T) {
 	}
 }
 
-// The longest names there are still make a key that every store takes.
+// The longest names and numbers there are still make a key that every store takes.
 func TestKeysAreBounded(t *testing.T) {
 	name, route := strings.Repeat("n", 64), "GET /"+strings.Repeat("p", 59)
-	level := core.PerKey(strings.Repeat("l", 64), fixed, core.Per(1, 1<<62), core.Per(1, 1<<62))
+	huge := core.Per(1e12, 1<<62-1).WithBurst(1e12 - 1)
+	level := core.PerKey(strings.Repeat("l", 64), fixed, huge, huge)
+	tier := core.PerEndpoint(ok1)
+	tier.Name = strings.Repeat("e", 64)
+	tier.LimitsFor = func(*core.Request) []core.Limit { return []core.Limit{huge, huge} }
 	s := scripted()
-	limiter(t, s, core.Policy{level}, core.WithName(name), core.WithRoute(route, core.Policy{level})).Check(ctx, core.Request{Endpoint: route})
-	for _, b := range s.buckets(t) {
-		if len(b.Key) > 320 {
-			t.Errorf("key of %d bytes: %s", len(b.Key), b.Key)
+	p := core.Policy{level, tier}
+	base := limiter(t, s, p, core.WithName(name), core.WithRoute(route, p))
+	derived, err := base.With(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []*core.Limiter{base, derived} {
+		l.Check(ctx, core.Request{Endpoint: route})
+		for _, b := range s.buckets(t) {
+			if len(b.Key) > 320 {
+				t.Errorf("key of %d bytes: %s", len(b.Key), b.Key)
+			}
 		}
 	}
 }

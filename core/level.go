@@ -30,7 +30,8 @@ type Level struct {
 	// Limits must all admit: {10/s, 5000/day}.
 	Limits []Limit
 	// LimitsFor, if set, chooses the limits for a request, as plan tiers do. A nil or
-	// invalid result falls back to Limits; invalid ones are counted in Stats.
+	// invalid result falls back to Limits; invalid ones are counted in Stats. Each different
+	// limit counts in a bucket of its own, so moving between tiers refills nothing.
 	LimitsFor func(*Request) []Limit
 	// Shadow judges and reports but never denies.
 	Shadow bool

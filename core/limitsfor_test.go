@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/tierlimit/tierlimit/core"
 )
@@ -59,18 +58,19 @@ func TestInvalidTierFallsBackAndIsCounted(t *testing.T) {
 	}
 }
 
-// Who moves to another plan takes along what is owed, as time.
-func TestChangeOfPlanKeepsTheBucket(t *testing.T) {
-	plan := core.PerMinute(10)
-	l, c := limiting(t, core.Policy{tiers(func(*core.Request) []core.Limit { return []core.Limit{plan} })})
-	admitted(l, user("u"), 10)
-	plan = core.PerMinute(60)
-	if l.Check(ctx, user("u")).Allowed {
-		t.Error("a change of plan empties the debt")
-	}
-	c.advance(time.Second)
-	if !l.Check(ctx, user("u")).Allowed {
-		t.Error("the new plan's rate does not help at once")
+// Each plan has a bucket of its own, and moving to and fro refills none of them.
+func TestChangeOfPlanCountsOnItsOwn(t *testing.T) {
+	small, large := core.PerMinute(10), core.PerMinute(60)
+	plan := small
+	l, _ := limiting(t, core.Policy{tiers(func(*core.Request) []core.Limit { return []core.Limit{plan} })})
+	want := map[core.Limit]int{small: 10, large: 60}
+	for range 3 {
+		for _, plan = range []core.Limit{small, large} {
+			if got := admitted(l, user("u"), 100); got != want[plan] {
+				t.Errorf("%d admitted under %v, want %d", got, plan, want[plan])
+			}
+			want[plan] = 0
+		}
 	}
 }
 

@@ -77,6 +77,18 @@ func TestPaceLeavesOthersAlone(t *testing.T) {
 	}
 }
 
+func TestPaceOfADecisionMadeByHand(t *testing.T) {
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("panic: %v", r)
+		}
+	}()
+	d := core.Decision{Allowed: true, Delay: time.Minute}.Pace(ctx, time.Second)
+	if d.Allowed || d.Reason != core.Quota || d.RetryAfter != 59*time.Second {
+		t.Errorf("%+v", d)
+	}
+}
+
 func TestPaceGivesTheSlotBackWhenTheCallerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -9,7 +9,7 @@ import (
 // The order does not change any decision.
 type Policy []Level
 
-// Exempt, as a route's policy, takes the route out of the limiter altogether.
+// Exempt is the policy of a route that is not limited at all.
 var Exempt = Policy{{Name: "exempt"}}
 
 func (p Policy) exempt() bool { return len(p) == 1 && &p[0] == &Exempt[0] }

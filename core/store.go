@@ -108,8 +108,7 @@ func (e *StoreError) Unwrap() error { return e.Err }
 
 // FaultOf classifies any error of a store.
 func FaultOf(err error) Fault {
-	var e *StoreError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*StoreError](err); ok {
 		return e.Fault
 	}
 	return FaultStore

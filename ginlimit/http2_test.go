@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -22,7 +23,10 @@ func TestHTTP2(t *testing.T) {
 		for i := range 2 {
 			c.SSEvent("tick", i)
 			c.Writer.Flush()
-			<-read
+			select {
+			case <-read:
+			case <-time.After(3 * time.Second):
+			}
 		}
 	})
 	server := httptest.NewUnstartedServer(e)
@@ -45,7 +49,11 @@ func TestHTTP2(t *testing.T) {
 				t.Errorf("event %d: %v", i, err)
 			}
 		}
-		read <- struct{}{}
+		select {
+		case read <- struct{}{}:
+		case <-time.After(3 * time.Second):
+			t.Fatalf("event %d was not sent by itself", i)
+		}
 	}
 	for i, status := range []int{200, 429} {
 		resp, err := server.Client().Get(server.URL + "/x")

@@ -28,8 +28,14 @@ func TestFailedStoreIsUnavailable(t *testing.T) {
 	var n atomic.Int64
 	var s service
 	conn := dial(t, s.start(t, append(attempts(&n), behind(limiter(t, failing(errScripted), closed()))...)...), retrying("UNAVAILABLE"))
-	for i, a := range []answer{do(t, conn, say), end(t, open(t, conn, chat))} {
+	for kind, call := range map[string]func() answer{
+		"unary":  func() answer { return do(t, conn, say) },
+		"stream": func() answer { return end(t, open(t, conn, chat)) },
+	} {
+		n.Store(0)
+		a := call()
 		a.is(t, codes.Unavailable)
+		equal(t, kind+": attempts, as the client's own policy has it", n.Load(), 3)
 		equal(t, "details", len(a.err.Details()), 1)
 		info, _ := detail[*errdetails.ErrorInfo](t, a.err)
 		equal(t, "reason", info.GetReason(), "RATE_LIMIT_NOT_CHECKED")
@@ -38,7 +44,6 @@ func TestFailedStoreIsUnavailable(t *testing.T) {
 		}
 		hasOnly(t, "header", a.header, nil)
 		hasOnly(t, "trailer", a.trailer, nil)
-		equal(t, "attempts, as the client's own policy has it", n.Load(), int64(3*(i+1)))
 	}
 	equal(t, "handlers run", s.calls.Load(), 0)
 }

@@ -2,6 +2,7 @@ package httplimit_test
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,9 +40,9 @@ func register(mux *http.ServeMux, prefix string, routes []adaptertest.Route, gro
 
 // wrap mounts the limiters around h, the first outermost.
 func wrap(h http.Handler, mounts []adaptertest.Mount, mux *http.ServeMux) http.Handler {
-	for i := len(mounts) - 1; i >= 0; i-- {
-		opts := append([]httplimit.Option{httplimit.WithMux(mux)}, dialect.Options(mounts[i])...)
-		h = httplimit.New(mounts[i].Limiter, opts...)(h)
+	for _, m := range slices.Backward(mounts) {
+		opts := append([]httplimit.Option{httplimit.WithMux(mux)}, dialect.Options(m)...)
+		h = httplimit.New(m.Limiter, opts...)(h)
 	}
 	return h
 }

@@ -12,8 +12,7 @@ import (
 // classify says whose fault the error of a call is. The callers' contexts are not known here: a
 // call serves many, and none of them can cancel it.
 func classify(err error) error {
-	var known *core.StoreError
-	if errors.As(err, &known) {
+	if _, known := errors.AsType[*core.StoreError](err); known {
 		return err
 	}
 	return &core.StoreError{Fault: fault(err), Err: err}

@@ -55,7 +55,7 @@ func WithBudget(d time.Duration) Option {
 func WithPrefix(prefix string) Option {
 	return func(s *Store) error {
 		if !validPrefix(prefix) {
-			return fmt.Errorf("prefix is %q, want 1 to 64 letters, digits, _, - or .", prefix)
+			return fmt.Errorf("prefix is %q, want 1 to 64 letters, digits, dots, _ or -", prefix)
 		}
 		s.prefix = prefix + ":"
 		return nil

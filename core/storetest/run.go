@@ -30,14 +30,14 @@ func (c *Clock) Now() time.Time {
 // Advance moves the clock; backward if d is negative.
 func (c *Clock) Advance(d time.Duration) { c.passed.Add(int64(d)) }
 
-// Run holds the stores that make makes, each empty and new, to the contract.
-func Run(t *testing.T, make func(t *testing.T, clock *Clock) core.Store) {
+// Run holds the stores that open makes, each empty and new, to the contract.
+func Run(t *testing.T, open func(t *testing.T, clock *Clock) core.Store) {
 	t.Helper()
 	for _, group := range []map[string]func(*testing.T, *Harness){atomicity, bucketTests, changeTests, limitTests, lifeTests, modelTests} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
 				h := &Harness{Clock: new(Clock)}
-				h.Store = make(t, h.Clock)
+				h.Store = open(t, h.Clock)
 				t.Cleanup(func() {
 					if err := h.Store.Close(); err != nil {
 						t.Errorf("Close: %v", err)

@@ -65,7 +65,10 @@ var delayCases = group{
 		}
 		c := h.serve(t, h.simple(limiterOver(t, store, core.Policy{core.PerIP(core.PerMinute(10))}), MaxDelay(2*minute)))
 		go func() {
-			<-asked
+			select {
+			case <-asked:
+			case <-time.After(soon):
+			}
 			leave()
 		}()
 		if resp, err := c.send(ctx, "GET /x"); err == nil {

@@ -50,7 +50,7 @@ var denialCases = group{
 		c.do(t, "GET /x").is(t, 200)
 		a := c.do(t, "GET /x").is(t, http.StatusTeapot, "ip 0").has(t, "Retry-After", "60").has(t, "Content-Type", textType)
 		equal(t, "body", a.body, "short and stout")
-		told := <-decisions
+		told := receive(t, decisions)
 		equal(t, "reason", told.Reason, core.Quota)
 		equal(t, "level", told.Level, "ip")
 		equal(t, "calls of the handler", h.calls.Load(), 1)

@@ -41,7 +41,7 @@ var failureCases = group{
 			return c.Reply(d.Status(), textType, "later")
 		})))
 		c.do(t, "GET /x").is(t, http.StatusServiceUnavailable).bare(t)
-		told := <-decisions
+		told := receive(t, decisions)
 		equal(t, "reason", told.Reason, core.StoreFailed)
 		equal(t, "there is an error", told.Err != nil, true)
 	},

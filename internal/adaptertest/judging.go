@@ -90,3 +90,14 @@ func wantLeft(t *testing.T, l *core.Limiter, want int64) {
 		t.Fatalf("%d units are left, want %d", left, want)
 	}
 }
+
+// receive waits for what a handler sends.
+func receive[T any](t *testing.T, from <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(soon):
+		t.Fatal("nothing came")
+	}
+	return v
+}

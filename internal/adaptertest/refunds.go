@@ -2,7 +2,6 @@ package adaptertest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/tierlimit/tierlimit/core"
 )
@@ -67,12 +66,7 @@ var refundCases = group{
 		c := h.serve(t, service)
 		for range 3 {
 			c.do(t, "GET /by", "X-Answer: panic").is(t, 500)
-			select {
-			case v := <-caught:
-				equal(t, "value recovered", v, any("scripted panic"))
-			case <-time.After(soon):
-				t.Fatal("nothing was recovered")
-			}
+			equal(t, "value recovered", receive(t, caught), any("scripted panic"))
 			wantLeft(t, l, 2)
 		}
 		s.want(t, 500, 500, 500)
