@@ -49,6 +49,7 @@ func TestManyMessagesAtOnce(t *testing.T) {
 	for range streams {
 		opened = append(opened, open(t, conn, chat))
 	}
+	eventually(t, "the streams", func() bool { return s.calls.Load() == streams })
 	var echoed, ended atomic.Int64
 	var wg sync.WaitGroup
 	for _, cs := range opened {

@@ -36,42 +36,64 @@ func (p *pacer) admit(ctx context.Context, c call) (limited bool, err error) {
 	if p.User == nil {
 		r.User = c.target
 	}
-	begun := time.Now()
-	var admitted core.Decision
+	if ctx.Err() != nil {
+		return true, notSent(status.FromContextError(ctx.Err())) // nothing is charged for it
+	}
+	until := time.Now().Add(p.MaxDelay)
+	if s := p.heed(ctx, c, until); s != nil {
+		return true, notSent(s)
+	}
+	// The limiter comes second, so that what it admits is sent then, and stays spaced out.
+	d, s := p.take(ctx, r, until)
+	if s != nil {
+		return true, notSent(s)
+	}
+	if s := p.heed(ctx, c, until); s != nil { // the server may have spoken meanwhile
+		_ = d.Refund(ctx) // what cannot be given back stays spent
+		return true, notSent(s)
+	}
+	return true, nil
+}
+
+// heed waits for as long as the server has asked.
+func (p *pacer) heed(ctx context.Context, c call, until time.Time) *status.Status {
 	for {
-		// The server's word first, so that what the limiter admits is sent then, and stays spaced out.
-		d := core.Decision{Reason: core.Quota, RetryAfter: p.waits.left(c)}
-		if d.RetryAfter <= 0 {
-			if admitted.Allowed {
-				return true, nil
-			}
-			if d = p.limiter.Check(ctx, r); d.Allowed {
-				admitted, d.RetryAfter = d, d.Delay
-			}
+		wait := p.waits.left(c)
+		if wait <= 0 {
+			return nil
 		}
-		if s := p.hold(ctx, d, time.Since(begun)); s != nil {
-			_ = admitted.Refund(ctx) // what cannot be given back stays spent
-			s := s.Proto()
-			s.Message = "not sent: " + s.GetMessage()
-			return true, status.ErrorProto(s)
+		if s := hold(ctx, core.Decision{Reason: core.Quota, RetryAfter: wait}, until); s != nil {
+			return s
 		}
 	}
 }
 
-// hold waits for d.RetryAfter. It gives up at once where that cannot help.
-func (p *pacer) hold(ctx context.Context, d core.Decision, held time.Duration) *status.Status {
+// take waits until the limiter admits. It is Limiter.Wait with another end: until bounds the
+// waiting, where a context would also bound the store's answers.
+func (p *pacer) take(ctx context.Context, r core.Request, until time.Time) (core.Decision, *status.Status) {
+	for {
+		d := p.limiter.Check(ctx, r)
+		if d.Allowed {
+			if d = d.Pace(ctx, max(time.Until(until), 0)); d.Allowed {
+				return d, nil
+			}
+			return d, Status(d)
+		}
+		if s := hold(ctx, d, until); s != nil {
+			return d, s
+		}
+	}
+}
+
+// hold waits until a refusal is over. It gives up at once where that is too late, or no help.
+func hold(ctx context.Context, d core.Decision, until time.Time) *status.Status {
 	deadline, bounded := ctx.Deadline()
 	switch {
-	case ctx.Err() != nil:
-		return status.FromContextError(ctx.Err())
-	case !d.Allowed && d.Reason != core.Quota:
+	case d.Reason != core.Quota:
 		return Status(d)
 	case bounded && time.Until(deadline) < d.RetryAfter:
 		return status.Newf(codes.DeadlineExceeded, "deadline is before the rate limit lets the call through, in %v", d.RetryAfter)
-	case d.Allowed && d.RetryAfter <= 0:
-		return nil
-	case d.RetryAfter > max(p.MaxDelay-held, 0):
-		d.Allowed, d.Reason = false, core.Quota
+	case time.Until(until) < d.RetryAfter:
 		return Status(d)
 	}
 	timer := time.NewTimer(d.RetryAfter)
@@ -82,6 +104,12 @@ func (p *pacer) hold(ctx context.Context, d core.Decision, held time.Duration) *
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err())
 	}
+}
+
+func notSent(s *status.Status) error {
+	p := s.Proto()
+	p.Message = "not sent: " + p.GetMessage()
+	return status.ErrorProto(p)
 }
 
 // learn takes the word of a server for how long it will refuse.

@@ -67,30 +67,15 @@ func errorInfo(d core.Decision, reason string) *errdetails.ErrorInfo {
 }
 
 func violations(d core.Decision) (out []*errdetails.QuotaFailure_Violation) {
-	for _, l := range denying(d) {
-		out = append(out, &errdetails.QuotaFailure_Violation{
-			Subject: "level:" + l.Level, Description: l.Limit.String(),
-			QuotaMetric: l.Policy, QuotaId: l.Policy, QuotaValue: l.Limit.Quota,
-		})
+	for _, l := range d.Levels() {
+		if l.Denied && !l.Shadow && l.Err == nil {
+			out = append(out, &errdetails.QuotaFailure_Violation{
+				Subject: "level:" + l.Level, Description: l.Limit.String(),
+				QuotaMetric: l.Policy, QuotaId: l.Policy, QuotaValue: l.Limit.Quota,
+			})
+		}
 	}
 	return out
-}
-
-// denying are the limits that refused.
-func denying(d core.Decision) []core.LevelResult {
-	levels := slices.DeleteFunc(d.Levels(), func(l core.LevelResult) bool { return l.Shadow || l.Err != nil })
-	keep := func(ok func(core.LevelResult) bool) []core.LevelResult {
-		return slices.DeleteFunc(slices.Clone(levels), func(l core.LevelResult) bool { return !ok(l) })
-	}
-	if denied := keep(func(l core.LevelResult) bool { return l.Denied }); len(denied) > 0 {
-		return denied
-	}
-	// Leaky buckets admitted, but only after a delay that was too long by d.RetryAfter.
-	longest := d.RetryAfter
-	for _, l := range levels {
-		longest = max(longest, l.Delay)
-	}
-	return keep(func(l core.LevelResult) bool { return l.Delay > longest-d.RetryAfter })
 }
 
 // callerLeft tells a caller whose context ended, while the store was asked or while a leaky bucket

@@ -42,6 +42,7 @@ func TestPerMessage(t *testing.T) {
 	var s service
 	conn := dial(t, s.start(t, behind(l, grpclimit.WithPerMessage())...))
 	other := open(t, conn, chat)
+	eventually(t, "the other stream", func() bool { return s.calls.Load() == 1 })
 	cs := open(t, conn, chat)
 	exchange(t, cs)
 	exchange(t, cs) // that is two openings and two messages

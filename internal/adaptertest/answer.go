@@ -40,7 +40,7 @@ func (a answer) is(t *testing.T, status int, left ...string) answer {
 // left reads the RateLimit header: each item's name and r.
 func (a answer) left() []string {
 	var out []string
-	for _, item := range strings.Split(a.header.Get("RateLimit"), ", ") {
+	for item := range strings.SplitSeq(a.header.Get("RateLimit"), ", ") {
 		if item == "" {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 // Nothing waits this long unless something is broken: patience is for answers, soon for what
 // follows them.
 const (
-	patience = 10 * time.Second
+	patience = 30 * time.Second
 	soon     = 3 * time.Second
 )
 

@@ -44,7 +44,7 @@ var constructionCases = group{
 				if !strings.HasPrefix(told, h.adapter.Name+": ") {
 					t.Errorf("panic is %q, want it to begin with the package", told)
 				}
-				for _, name := range strings.Fields(names) {
+				for name := range strings.FieldsSeq(names) {
 					if !strings.Contains(told, name) {
 						t.Errorf("panic is %q, want it to name %s", told, name)
 					}

@@ -40,6 +40,14 @@ var decisionCases = group{
 		equal(t, "found", c.do(t, "GET /d").is(t, 200, "ip 9").body, "true true ip 9")
 	},
 
+	"by its headers, which are set before the handler runs": func(t *testing.T, h *harness) {
+		h.needs(t, HTTPWriter)
+		c, _ := h.withHandler(t, func(c Call) error {
+			return c.Reply(200, textType, c.Writer().Header().Get("RateLimit"))
+		})
+		equal(t, "seen", c.do(t, "GET /d").is(t, 200).body, `"ip";r=9;t=360`)
+	},
+
 	"also a refusal, in a deny handler": func(t *testing.T, h *harness) {
 		h.needs(t, DecisionStore)
 		c, _ := h.withHandler(t, h.ok, Deny(func(c Call, _ core.Decision) error {

@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,10 @@ var delayCases = group{
 			h.calls.Store(0)
 			store := delaying(2*time.Minute - time.Second)
 			c := h.serve(t, h.simple(limiterOver(t, store, core.Policy{core.PerIP(core.PerMinute(10))}), MaxDelay(most)))
-			c.do(t, "GET /x").is(t, 429).has(t, "Retry-After", want).has(t, "Content-Type", core.ProblemType)
+			a := c.do(t, "GET /x").is(t, 429).has(t, "Retry-After", want).has(t, "Content-Type", core.ProblemType)
+			if !strings.Contains(a.body, `"violated-policies":["ip"]`) {
+				t.Errorf("%v: want the level that delays to be named", a)
+			}
 			equal(t, "calls of the handler", h.calls.Load(), 0)
 			equal(t, "charges given back", store.refunds.Load(), 1)
 		}

@@ -44,6 +44,19 @@ var endpointCases = group{
 		equal(t, "buckets", h.store.Stats().Entries, 4)
 	},
 
+	"of two routes that fit, the endpoint is that of the one that answers": func(t *testing.T, h *harness) {
+		var w witness
+		says := func(template string) Route {
+			return Route{Method: "GET", Path: template, Handler: func(c Call) error { return c.Reply(200, textType, "GET "+Braces(template)) }}
+		}
+		s := h.simple(h.limiter(t, addressAndEndpoint(&w)))
+		s.Routes = append(s.Routes, says("/u/me"), says("/u/:id"), says("/u/:id/last"))
+		c := h.serve(t, s)
+		for _, path := range []string{"/u/me", "/u/you", "/u/7/last", "/u/me/last", "/u/me?id=you"} {
+			wantEndpoints(t, &w, c.do(t, "GET "+path).is(t, 200).body)
+		}
+	},
+
 	"a group's prefix belongs to the template, wherever the middleware is": func(t *testing.T, h *harness) {
 		var app, group, route witness
 		mount := func(name string, w *witness) []Mount {

@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -56,12 +57,21 @@ func (h *harness) byStatus(c Call) error {
 	switch how := c.Header("X-Answer"); how {
 	case "panic":
 		panic("scripted panic")
-	case "reply and panic":
+	case "stream and panic":
 		_ = c.Stream(textType, func(send func(string) error) { _ = send("begun") })
+		panic("scripted panic")
+	case "write and panic":
+		_, _ = io.WriteString(c.Writer(), "begun")
+		panic("scripted panic")
+	case "reply and panic":
+		_ = c.Reply(http.StatusAccepted, textType, "begun")
 		panic("scripted panic")
 	case "nothing":
 		return nil
 	case "fail":
+		return c.Fail(http.StatusForbidden)
+	case "reply and fail":
+		_ = c.Reply(http.StatusAccepted, textType, "begun")
 		return c.Fail(http.StatusForbidden)
 	default:
 		status, _ := strconv.Atoi(how)

@@ -104,10 +104,10 @@ type remote string
 func (remote) Network() string  { return "tcp" }
 func (r remote) String() string { return string(r) }
 
-// socketPath is short: the kernel takes 107 bytes, and t.TempDir is named after the case.
+// socketPath is a path for a unix socket.
 func socketPath(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "s")
+	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // t.TempDir is named after the case, and the kernel takes 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}

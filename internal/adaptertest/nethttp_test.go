@@ -5,6 +5,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,15 +57,15 @@ func (ref *reference) register(mux *http.ServeMux, prefix string, group []adapte
 
 // stack puts the middlewares around a handler, the first outermost.
 func (ref *reference) stack(mounts []adaptertest.Mount, mux *http.ServeMux, next http.Handler) http.Handler {
-	for i := len(mounts) - 1; i >= 0; i-- {
+	for _, m := range slices.Backward(mounts) {
 		o := &options{Config: adapter.Defaults[*http.Request](), deny: problem}
-		for _, opt := range dialect.Options(mounts[i]) {
+		for _, opt := range dialect.Options(m) {
 			if opt == nil {
 				panic("reference: option is nil")
 			}
 			opt(o)
 		}
-		l, err := o.Limiter(mounts[i].Limiter)
+		l, err := o.Limiter(m.Limiter)
 		if err != nil {
 			panic("reference: " + err.Error())
 		}

@@ -10,19 +10,27 @@ import (
 // around a nil function stands for the option given nil, and a nil Option for a nil one.
 type Option interface{ option() }
 
-// The options that every adapter has.
 type (
+	// User tells who is calling.
 	User func(Call) string
-	Key  struct {
+	// Key gives the key of a level.
+	Key struct {
 		Level string
 		Of    func(Call) (key string, ok bool)
 	}
-	Proxies  struct{ core.Proxies }
-	Cost     func(Call) int64
-	Skip     func(Call) bool
+	// Proxies says whose forwarding header to believe.
+	Proxies struct{ core.Proxies }
+	// Cost tells what a request costs.
+	Cost func(Call) int64
+	// Skip lets requests through unlimited.
+	Skip func(Call) bool
+	// MaxDelay bounds how long a request may be held back.
 	MaxDelay time.Duration
-	Policy   core.Policy
-	Deny     func(Call, core.Decision) error
+	// Policy adds levels.
+	Policy core.Policy
+	// Deny answers refused requests; its error is the framework's, as a Handler's is.
+	Deny func(Call, core.Decision) error
+	// RefundOn gives the charge back by the status of the answer.
 	RefundOn func(status int) bool
 )
 

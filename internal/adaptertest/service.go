@@ -16,9 +16,6 @@ type Adapter struct {
 	Build func(Service) Server
 	// Lacks names what the framework cannot do, each with the reason.
 	Lacks map[Feature]string
-	// Lingers names functions whose goroutines the framework leaves running for a while after
-	// Close, such as "github.com/valyala/fasthttp.(*workerPool).Start.func2".
-	Lingers []string
 }
 
 // Server is a service ready to listen; *http.Server is one.
