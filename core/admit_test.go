@@ -155,3 +155,33 @@ func TestContextWithoutDecision(t *testing.T) {
 		t.Errorf("%+v, %v", d, ok)
 	}
 }
+
+func TestARefusalTellsWhatIsLeftAfterTheGivingBack(t *testing.T) {
+	s, _ := memory(t)
+	outer := limiter(t, s, core.Policy{core.PerIP(core.PerHour(10))}, core.WithName("app"))
+	inner := limiter(t, s, core.Policy{core.PerIP(core.PerHour(1))}, core.WithName("route"))
+	for i, want := range []string{
+		`RateLimit: "ip";r=9;t=360, "route:ip";r=0;t=3600`,
+		`RateLimit: "ip";r=9;t=360, "route:ip";r=0;t=3600`,
+	} {
+		c, _ := outer.Admit(ctx, at(""), 0)
+		_, d := inner.Admit(c, at(""), 0)
+		if d.Allowed != (i == 0) || lines(d)[1] != want {
+			t.Errorf("request %d: allowed %v, %q, want %s", i, d.Allowed, lines(d), want)
+		}
+	}
+}
+
+// A limiter that is asked again around another one gives back its own charge, not the other's.
+func TestARepeatedLimiterRefundsItsOwnCharge(t *testing.T) {
+	s, _ := memory(t)
+	a := limiter(t, s, core.Policy{core.PerIP(core.PerHour(10))}, core.WithName("a"))
+	b := limiter(t, s, core.Policy{core.PerIP(core.PerHour(10))}, core.WithName("b"))
+	c, _ := a.Admit(ctx, at(""), 0)
+	c, _ = b.Admit(c, at(""), 0)
+	_, again := a.Admit(c, at(""), 0)
+	refund(t, again)
+	if left(t, a, at(""), "ip") != 10 || left(t, b, at(""), "ip") != 9 {
+		t.Errorf("a has %d left, b %d; want 10 and 9", left(t, a, at(""), "ip"), left(t, b, at(""), "ip"))
+	}
+}

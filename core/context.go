@@ -31,6 +31,7 @@ func (l *Limiter) Admit(ctx context.Context, r Request, most time.Duration) (con
 	for a := outer.account; a != nil; a = a.earlier {
 		if a.limiter == l {
 			outer.Delay = 0 // it has been waited for
+			outer.charge = a
 			return ctx, outer
 		}
 	}
@@ -39,8 +40,23 @@ func (l *Limiter) Admit(ctx context.Context, r Request, most time.Duration) (con
 		d.account.earlier = outer.account
 	}
 	for a := outer.account; a != nil && !d.Allowed; a = a.earlier {
-		// An error leaves the charge spent; the request is refused either way.
-		_ = Decision{account: a}.Refund(ctx)
+		a.takeBack(ctx)
 	}
 	return NewContext(ctx, d), d
+}
+
+// takeBack undoes the charge of a limiter whose request another one has refused, and what it told
+// of it. Where that fails the charge stays spent; the request is refused either way.
+func (a *account) takeBack(ctx context.Context) {
+	if (Decision{account: a}).Refund(ctx) != nil {
+		return
+	}
+	for i := range a.outcomes {
+		if o := &a.outcomes[i]; o.Charged {
+			o.Charged = false
+			if o.Remaining += a.cost; o.Remaining == a.shown[i].Capacity() {
+				o.ResetAfter = 0
+			}
+		}
+	}
 }

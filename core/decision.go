@@ -58,6 +58,7 @@ type Decision struct {
 	Err        error         // why the store could not answer; Allowed then follows OnFailure
 
 	account *account
+	charge  *account // what Refund and Settle act on, if not account: an earlier limiter asked again
 }
 
 // LevelResult is one limit's part in a decision.

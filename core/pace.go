@@ -27,6 +27,9 @@ func (d Decision) tooLate(ctx context.Context, most time.Duration) Decision {
 	d.RetryAfter = d.Delay - most
 	d.Allowed, d.Reason, d.Delay = false, Quota, 0
 	a, chosen := d.account, -1
+	if a == nil {
+		return d // made by hand
+	}
 	for i := range a.outcomes {
 		if o := &a.outcomes[i]; !a.buckets[i].Shadow && o.Delay > most {
 			o.Admits, o.RetryAfter = false, o.Delay-most

@@ -10,10 +10,11 @@ import (
 // decision that charged nothing, do nothing. A refund that fails stays spent. It is made even
 // when ctx has ended, as a request's has when its client left; the store's budget bounds it.
 func (d Decision) Refund(ctx context.Context) error {
-	if d.account == nil || !d.account.spent.CompareAndSwap(false, true) {
+	a := d.charged()
+	if a == nil || !a.spent.CompareAndSwap(false, true) {
 		return nil
 	}
-	return d.account.giveBack(context.WithoutCancel(ctx), d.account.cost)
+	return a.giveBack(context.WithoutCancel(ctx), a.cost)
 }
 
 // Settle replaces the cost that was charged by the actual one, known only afterwards: bytes
@@ -24,11 +25,11 @@ func (d Decision) Settle(ctx context.Context, actual int64) error {
 	if actual < 0 {
 		return fmt.Errorf("core: actual cost is %d, want 0 or more", actual)
 	}
-	if d.account == nil || !d.Allowed || !d.account.spent.CompareAndSwap(false, true) {
+	a := d.charged()
+	if a == nil || !d.Allowed || !a.spent.CompareAndSwap(false, true) {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	a := d.account
 	if actual <= a.cost {
 		return a.giveBack(ctx, a.cost-actual)
 	}
@@ -37,6 +38,13 @@ func (d Decision) Settle(ctx context.Context, actual int64) error {
 		return nil
 	}
 	return a.limiter.store.Debit(ctx, buckets)
+}
+
+func (d Decision) charged() *account {
+	if d.charge != nil {
+		return d.charge
+	}
+	return d.account
 }
 
 // giveBack refunds units of what each bucket was charged.

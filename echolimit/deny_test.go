@@ -69,3 +69,18 @@ func TestWhatAGroupDidNotMatchHasNoEndpoint(t *testing.T) {
 		}
 	}
 }
+
+// An IPExtractor that believes every header is the service's own affair.
+func TestEchosOwnAddressIsNotAsked(t *testing.T) {
+	e := echo.New()
+	e.IPExtractor = func(r *http.Request) string { return r.Header.Get("X-Forwarded-For") }
+	e.Use(echolimit.New(newLimiter(t, core.Policy{core.PerIP(core.PerHour(1))})))
+	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
+	for i, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+		r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
+		r.Header.Set("X-Forwarded-For", []string{"198.51.100.1", "198.51.100.2"}[i])
+		if e.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("request %d: %d, want %d", i, w.Code, want)
+		}
+	}
+}
