@@ -172,6 +172,19 @@ func TestARefusalTellsWhatIsLeftAfterTheGivingBack(t *testing.T) {
 	}
 }
 
+// A bucket that is full again has no next unit; what could not be given back stays shown as spent.
+func TestARefusalTellsWhatTheStoreGaveBack(t *testing.T) {
+	for failure, want := range map[error]string{nil: `"ip";r=10;t=0, `, errAway: `"ip";r=9;t=360, `} {
+		outerStore, s := scripted(admits(9, 360*time.Second)), scripted(denies(0, time.Second, time.Second))
+		outerStore.later = failure
+		outer := limiter(t, outerStore, core.Policy{core.PerIP(core.PerHour(10))})
+		inner := limiter(t, s, core.Policy{core.PerIP(core.PerHour(1))}, core.WithName("route"))
+		c, _ := outer.Admit(ctx, at(""), 0)
+		_, d := inner.Admit(c, at(""), 0)
+		equal(t, "headers", lines(d)[1:2], []string{"RateLimit: " + want + `"route:ip";r=0;t=1`})
+	}
+}
+
 // A limiter that is asked again around another one gives back its own charge, not the other's.
 func TestARepeatedLimiterRefundsItsOwnCharge(t *testing.T) {
 	s, _ := memory(t)

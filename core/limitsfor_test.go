@@ -77,21 +77,24 @@ func TestChangeOfPlanCountsOnItsOwn(t *testing.T) {
 // Two plans that pay from one bucket, as callers of one address do, give each other nothing: the
 // smaller capacity may be full, but forgives no debt of the larger one.
 func TestSmallTierDoesNotForgiveTheLargeOnesDebt(t *testing.T) {
-	level := core.PerIP(core.PerMinute(60).WithBurst(10))
-	level.LimitsFor = func(r *core.Request) []core.Limit {
-		if r.User == "pro" {
-			return []core.Limit{core.PerMinute(60).WithBurst(1000)}
+	small := core.PerMinute(60).WithBurst(10)
+	for _, free := range [][]core.Limit{nil, {small}} { // the level's own, and a tier like the other
+		level := core.PerIP(small)
+		level.LimitsFor = func(r *core.Request) []core.Limit {
+			if r.User == "pro" {
+				return []core.Limit{small.WithBurst(1000)}
+			}
+			return free
 		}
-		return nil
-	}
-	l, _ := limiting(t, core.Policy{level})
-	got := 0
-	for range 10 { // no time goes by
-		got += admitted(l, on("192.0.2.1", "pro", ""), 1000)
-		got += admitted(l, on("192.0.2.1", "free", ""), 1)
-	}
-	if got > 1010 {
-		t.Errorf("%d admitted at one instant, want at most 1000 and 10", got)
+		l, _ := limiting(t, core.Policy{level})
+		got := 0
+		for range 10 { // no time goes by
+			got += admitted(l, on("192.0.2.1", "pro", ""), 1000)
+			got += admitted(l, on("192.0.2.1", "free", ""), 1)
+		}
+		if got > 1010 {
+			t.Errorf("%d admitted at one instant, want at most 1000 and 10", got)
+		}
 	}
 }
 

@@ -68,6 +68,24 @@ func TestPaceNamesTheLevelThatDelays(t *testing.T) {
 	}
 }
 
+func TestPaceNamesTheLongestOfSeveralQueues(t *testing.T) {
+	var p core.Policy
+	var outcomes []core.Outcome
+	for _, delay := range []time.Duration{3 * time.Second, 500 * ms, 5 * time.Second, 4 * time.Second} {
+		o := admits(1, time.Second)
+		o.Delay = delay
+		p = append(p, core.PerKey("q"+strings.ReplaceAll(delay.String(), ".", "-"), fixed, core.PerMinute(5).With(core.LeakyBucket)))
+		outcomes = append(outcomes, o)
+	}
+	d := limiter(t, scripted(outcomes...), p).Check(ctx, core.Request{}).Pace(ctx, time.Second)
+	if d.Level != "q5s" || d.RetryAfter != 4*time.Second {
+		t.Errorf("%+v, want the five seconds' queue and four to wait", d)
+	}
+	if body := string(d.Problem()); !strings.Contains(body, `"violated-policies":["q3s","q5s","q4s"]`) {
+		t.Errorf("body %s, want the queues that are too long", body)
+	}
+}
+
 func TestPaceLeavesOthersAlone(t *testing.T) {
 	allowed, denied := core.Decision{Allowed: true, Level: "a"}, core.Decision{Reason: core.Quota, RetryAfter: time.Minute}
 	for _, d := range []core.Decision{allowed, denied, {}} {

@@ -92,10 +92,8 @@ const (
 	maxPushback = 5 * time.Second
 )
 
-// pushback is the word to the retry policy of a client, if it has one for the code (gRFC A6): the
-// milliseconds to wait, or noRetry where that cannot help, because waiting does not, or not before
-// the deadline, or because each message of the stream would be charged again. Above maxPushback it
-// is "": the client's own back-off may outlast the wait, and need not.
+// pushback is the value of grpc-retry-pushback-ms (gRFC A6), "" for none. The package comment says
+// when it is what.
 func (v *verdict) pushback(ctx context.Context) string {
 	deadline, bounded := ctx.Deadline()
 	switch {

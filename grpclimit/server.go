@@ -10,9 +10,13 @@
 // that the server does not have are answered by gRPC itself and never reach an interceptor, so they
 // are not charged. Health checks and reflection are exempt (WithExempt).
 //
-// The metadata ratelimit, ratelimit-policy and retry-after are the HTTP headers of the same name.
-// An RPC that succeeds has them in its header, anything else in its trailer: a client's retry
-// policy works only on answers without a header.
+// Status says what a refused client is told. The metadata ratelimit, ratelimit-policy and
+// retry-after are the HTTP headers of these names. A unary RPC that succeeds has them in its header;
+// a stream, and whatever fails, in its trailer: a header would end the retries of a client whose
+// policy has the code. Refusals tell such a policy how long to wait, by grpc-retry-pushback-ms, if
+// that is at most 5 s: the call is blocked meanwhile. Above that they leave it to the policy's own
+// back-off. They forbid the retry, by -1, where waiting does not help, or not before the call's
+// deadline, or where a stream would be charged again for messages that it had paid for.
 package grpclimit
 
 import (

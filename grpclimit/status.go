@@ -17,10 +17,10 @@ import (
 // What google.rpc.ErrorInfo says of a refusal. It tells one from what gRPC itself answers with
 // the same codes, for a message that is too large or a connection that is gone.
 const (
-	Domain               = "tierlimit"
-	ReasonExceeded       = "RATE_LIMIT_EXCEEDED" // Google's own name for it
-	ReasonNotChecked     = "RATE_LIMIT_NOT_CHECKED"
-	ReasonInvalidRequest = "RATE_LIMIT_COST_INVALID"
+	Domain            = "tierlimit"
+	ReasonExceeded    = "RATE_LIMIT_EXCEEDED" // Google's own name for it
+	ReasonNotChecked  = "RATE_LIMIT_NOT_CHECKED"
+	ReasonInvalidCost = "RATE_LIMIT_COST_INVALID"
 )
 
 // Status is what a client is told of a refusal; OK for an allowed decision.
@@ -41,7 +41,7 @@ func Status(d core.Decision) *status.Status {
 	case d.Reason == core.StoreFailed:
 		return detailed(codes.Unavailable, "rate limit cannot be checked", errorInfo(d, ReasonNotChecked))
 	case d.Reason == core.Invalid:
-		return detailed(codes.InvalidArgument, "cost of the call is not valid", errorInfo(d, ReasonInvalidRequest))
+		return detailed(codes.InvalidArgument, "cost of the call is not valid", errorInfo(d, ReasonInvalidCost))
 	}
 	details := []protoadapt.MessageV1{&errdetails.QuotaFailure{Violations: violations(d)}, errorInfo(d, ReasonExceeded)}
 	if d.RetryAfter > 0 {

@@ -111,10 +111,10 @@ func TestRefundDoesNotCrossIntoTheSharedBucket(t *testing.T) {
 
 func TestWhatWasNotChargedIsNotGivenBack(t *testing.T) {
 	s, c := frozen(t)
+	c.advance(-time.Minute) // an instant before the store was made
 	b := bucket("a", core.PerSecond(5), 5)
 	take(t, s, b)
 	denied := take(t, s, b)
-	c.advance(-time.Minute) // an instant before the store was made
 	if err := s.Refund(context.Background(), []core.Bucket{b}, denied); err != nil {
 		t.Fatal(err)
 	}

@@ -43,6 +43,7 @@ func fault(err error) core.Fault {
 var (
 	configFaults = []string{
 		"NOPERM", "NOAUTH", "WRONGPASS", "unauthenticated multibulk", "unknown command", "Unknown Redis command",
+		"The user executing the script can't", "without any password configured", "no password is set",
 		"invalid password", "not allowed from script", "not allowed from Lua", "ACL failure",
 	}
 	nodeFaults = []string{

@@ -24,9 +24,10 @@ type queue struct {
 
 	mu      sync.Mutex
 	waiting []*call
-	flights []*flight // under way and in time
-	overdue int       // under way and given up
-	airborn sync.WaitGroup
+	flights []*flight     // under way and in time
+	overdue int           // under way and given up
+	airborn int           // under way at all
+	idle    chan struct{} // closed when none is; nil: nobody waits for that
 }
 
 // flight sends one batch after the other.
@@ -72,12 +73,14 @@ func (q *queue) start() {
 	}
 	f := &flight{since: time.Now()}
 	q.flights = append(q.flights, f)
-	q.airborn.Go(func() { q.fly(f) })
+	q.airborn++
+	go q.fly(f)
 }
 
 // fly sends batch after batch until none is waiting, or until one is so late that another
 // flight has taken its place.
 func (q *queue) fly(f *flight) {
+	defer q.end()
 	for trip := 1; ; trip++ {
 		batch := q.next(f, trip)
 		if batch == nil {
@@ -145,13 +148,27 @@ func (q *queue) drop(f *flight) {
 	}
 }
 
+func (q *queue) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.airborn--; q.airborn == 0 && q.idle != nil {
+		close(q.idle)
+		q.idle = nil
+	}
+}
+
 // wait returns when nothing is under way, or when most has passed.
 func (q *queue) wait(most time.Duration) {
-	idle := make(chan struct{})
-	go func() {
-		q.airborn.Wait()
-		close(idle)
-	}()
+	q.mu.Lock()
+	if q.airborn == 0 {
+		q.mu.Unlock()
+		return
+	}
+	if q.idle == nil {
+		q.idle = make(chan struct{})
+	}
+	idle := q.idle
+	q.mu.Unlock()
 	select {
 	case <-idle:
 	case <-time.After(most):

@@ -43,7 +43,9 @@ func user(ctx context.Context) string {
 	return strings.Join(metadata.ValueFromIncomingContext(ctx, "x-user"), ",")
 }
 
-type items struct{ itemspb.UnimplementedItemsServer }
+type items struct {
+	itemspb.UnimplementedItemsServer
+}
 
 func (items) Get(ctx context.Context, r *itemspb.GetRequest) (*itemspb.Item, error) {
 	d, _ := core.FromContext(ctx)
