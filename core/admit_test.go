@@ -198,3 +198,21 @@ func TestARepeatedLimiterRefundsItsOwnCharge(t *testing.T) {
 		t.Errorf("a has %d left, b %d; want 10 and 9", left(t, a, at(""), "ip"), left(t, b, at(""), "ip"))
 	}
 }
+
+// What was settled is not given back, so its number stays.
+func TestASettledChargeIsNotTakenBack(t *testing.T) {
+	s, _ := memory(t)
+	outer := limiter(t, s, core.Policy{core.PerIP(core.PerHour(10))}, core.WithName("app"))
+	inner := limiter(t, s, core.Policy{core.PerIP(core.BlockAll)}, core.WithName("route"))
+	c, first := outer.Admit(ctx, at(""), 0)
+	if err := first.Settle(ctx, 5); err != nil {
+		t.Fatal(err)
+	}
+	_, d := inner.Admit(c, at(""), 0)
+	if want := `RateLimit: "ip";r=9;t=360, "route:ip";r=0;t=0`; lines(d)[1] != want {
+		t.Errorf("%q, want %s", lines(d), want)
+	}
+	if got := left(t, outer, at(""), "ip"); got != 5 {
+		t.Errorf("%d left, want the 5 that were not settled", got)
+	}
+}

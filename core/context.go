@@ -13,7 +13,7 @@ func NewContext(ctx context.Context, d Decision) context.Context {
 }
 
 // FromContext is how a handler reaches its decision, to Settle or Refund it: that of the
-// innermost limiter, if several stand before the handler.
+// innermost limiter, if several stand before the handler. What the others charged is not touched.
 func FromContext(ctx context.Context) (Decision, bool) {
 	d, ok := ctx.Value(contextKey{}).(Decision)
 	return d, ok
@@ -48,7 +48,7 @@ func (l *Limiter) Admit(ctx context.Context, r Request, most time.Duration) (con
 // takeBack undoes the charge of a limiter whose request another one has refused, and what it told
 // of it. Where that fails the charge stays spent; the request is refused either way.
 func (a *account) takeBack(ctx context.Context) {
-	if (Decision{account: a}).Refund(ctx) != nil {
+	if !a.spent.CompareAndSwap(false, true) || a.giveBack(context.WithoutCancel(ctx), a.cost) != nil {
 		return
 	}
 	for i := range a.outcomes {

@@ -92,7 +92,7 @@ func (l *Limiter) Check(ctx context.Context, r Request) Decision {
 	return d
 }
 
-// Peek answers as Check would and charges nothing.
+// Peek answers as Check would and charges nothing; Remaining is what is there before the charge.
 func (l *Limiter) Peek(ctx context.Context, r Request) Decision {
 	return l.decide(ctx, r, l.store.Peek)
 }

@@ -123,7 +123,7 @@ func WithKeyHash(secret []byte) Option {
 }
 
 // WithObserver calls f after every Check with its decision: synchronously and concurrently, so
-// f must be quick. It may be given more than once.
+// f must be quick, and must not keep the decision. It may be given more than once.
 func WithObserver(f func(Decision)) Option {
 	return func(c *config) {
 		if f == nil {

@@ -21,13 +21,16 @@ type Store interface {
 	// not Shadow admits. A Shadow bucket is charged whenever it alone admits. It fills
 	// out[i] for buckets[i]; len(out) == len(buckets). Neither slice is kept.
 	Take(ctx context.Context, buckets []Bucket, out []Outcome) error
-	// Peek fills out as Take would and changes nothing.
+	// Peek fills out as Take would and changes nothing: Remaining is what is left before the
+	// charge that Take would make.
 	Peek(ctx context.Context, buckets []Bucket, out []Outcome) error
 	// Debit charges each bucket its Cost whether it admits or not, down to empty at most.
 	Debit(ctx context.Context, buckets []Bucket) error
 	// Refund gives back buckets[i].Cost of what Take charged for out[i], where Charged is
-	// true: at most what time has not given back already, so that it never touches
-	// another request's charge or lifts a bucket above its capacity.
+	// true: at most what time cannot have given back yet, which is what lies between now and
+	// the instant at which the charge would be paid off, and never above the capacity. A
+	// bucket does not remember its charges one by one, so refunds in another order than the
+	// charges may each give back early, never more than their own cost.
 	Refund(ctx context.Context, buckets []Bucket, out []Outcome) error
 	// Reset makes the buckets as good as never used.
 	Reset(ctx context.Context, buckets []Bucket) error

@@ -293,6 +293,24 @@ func TestServersWordComesWhileTheLimiterWaits(t *testing.T) {
 	}
 }
 
+// Else what the limiter admitted meanwhile would be sent in one burst when the server's wait is over.
+func TestLimiterIsNotAskedWhileTheServerRefuses(t *testing.T) {
+	var takes atomic.Int64
+	store := delaying(0)
+	answers := store.take
+	store.take = func(ctx context.Context, b []core.Bucket, out []core.Outcome) error {
+		takes.Add(1)
+		return answers(ctx, b, out)
+	}
+	s := service{unary: func(context.Context, string) (string, error) {
+		return "", refusing(codes.ResourceExhausted, time.Minute)
+	}}
+	conn := dial(t, s.start(t), pacing(limiter(t, store, core.Policy{core.PerEndpoint(core.PerMinute(60))}))...)
+	do(t, conn, say).is(t, codes.ResourceExhausted)
+	do(t, conn, say).is(t, codes.DeadlineExceeded)
+	equal(t, "charges", takes.Load(), 1)
+}
+
 func TestClientsRequest(t *testing.T) {
 	var w witness
 	tenants := core.PerKey("tenant", core.ByHeader("X-Tenant"), core.PerHour(1))

@@ -74,7 +74,7 @@ func (p *pacer) take(ctx context.Context, r core.Request, until time.Time) (core
 	for {
 		d := p.limiter.Check(ctx, r)
 		if d.Allowed {
-			if d = d.Pace(ctx, max(time.Until(until), 0)); d.Allowed {
+			if d = d.Pace(ctx, time.Until(until)); d.Allowed {
 				return d, nil
 			}
 			return d, Status(d)

@@ -150,7 +150,7 @@ func TestTwoLimitersTellOneStory(t *testing.T) {
 	both["retry-after"], both["grpc-retry-pushback-ms"] = "2", "2000"
 	a = do(t, conn, say)
 	a.is(t, codes.ResourceExhausted)
-	both["ratelimit"] = `"ip";r=98;t=36, "inner:endpoint";r=0;t=2`
+	both["ratelimit"] = `"ip";r=99;t=36, "inner:endpoint";r=0;t=2`
 	hasOnly(t, "trailer", a.trailer, both)
 	equal(t, "units left of the outer limiter, which the inner one's denial gave back", left(outer, say), 99)
 }

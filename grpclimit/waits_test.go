@@ -1,6 +1,7 @@
 package grpclimit
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -31,5 +32,19 @@ func TestWaitsThatAreOverAreForgotten(t *testing.T) {
 	w.add(call{"target", "last"}, time.Hour)
 	if len(w.until) != 1 {
 		t.Errorf("%d entries, want 1", len(w.until))
+	}
+}
+
+func TestLaterWordIsHeeded(t *testing.T) {
+	var p pacer
+	c := call{"target", "/s/m"}
+	began := time.Now()
+	p.waits.add(c, 50*time.Millisecond)
+	time.AfterFunc(20*time.Millisecond, func() { p.waits.add(c, 100*time.Millisecond) })
+	if s := p.heed(context.Background(), c, began.Add(time.Minute)); s != nil {
+		t.Error(s)
+	}
+	if took := time.Since(began); took < 120*time.Millisecond {
+		t.Errorf("waited %v only", took)
 	}
 }

@@ -26,9 +26,13 @@ func (s *Store) Refund(_ context.Context, buckets []core.Bucket, out []core.Outc
 	})
 }
 
-// Reset forgets the buckets.
+// Reset forgets the buckets. An overflow bucket is left as it is: it is others' too.
 func (s *Store) Reset(_ context.Context, buckets []core.Bucket) error {
-	return s.change(buckets, func(_ int, sl *slot) { sl.debt = 0 })
+	return s.change(buckets, func(_ int, sl *slot) {
+		if !sl.spill {
+			sl.debt = 0
+		}
+	})
 }
 
 func (s *Store) change(buckets []core.Bucket, f func(i int, sl *slot)) error {

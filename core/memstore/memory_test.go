@@ -123,12 +123,25 @@ func TestWhatWasNotChargedIsNotGivenBack(t *testing.T) {
 	}
 }
 
+func TestResetLeavesWhatOthersShare(t *testing.T) {
+	s, _ := frozen(t, memstore.WithMaxEntries(room))
+	fill(t, s, core.PerSecond(1))
+	x, y := bucket("x", core.PerMinute(2), 2), bucket("y", core.PerMinute(2), 1)
+	take(t, s, x)
+	if err := s.Reset(context.Background(), []core.Bucket{y}); err != nil {
+		t.Fatal(err)
+	}
+	if o := take(t, s, x)[0]; o.Admits {
+		t.Errorf("a reset of another key without room refilled what they share: %+v", o)
+	}
+}
+
 func TestOverflowCanDenyInstead(t *testing.T) {
 	s, c := frozen(t, memstore.WithMaxEntries(room), memstore.WithDenyOverflow())
 	fill(t, s, core.PerSecond(1))
 	o := take(t, s, bucket("late", core.PerMinute(10), 1))[0]
-	if o.Admits || o.Charged || o.RetryAfter <= 0 {
-		t.Errorf("new key without room: %+v, want a denial with a wait", o)
+	if o.Admits || o.Charged || o.RetryAfter <= 0 || o.Remaining != 0 || o.ResetAfter != o.RetryAfter {
+		t.Errorf("new key without room: %+v, want a denial with a wait and nothing left", o)
 	}
 	if old := take(t, s, bucket("fill0", core.PerSecond(1), 1))[0]; old.Admits || old.RetryAfter != time.Second {
 		t.Errorf("a known key: %+v, want its own state", old)

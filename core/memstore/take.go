@@ -71,4 +71,7 @@ func (s *Store) settle(sl *slot, b *core.Bucket, o *core.Outcome, charge, admitt
 		s.write(sl, b)
 	}
 	o.Remaining, o.ResetAfter = sl.rate.Remaining(sl.debt), sl.rate.Next(sl.debt)
+	if sl.spill && s.deny {
+		o.Remaining, o.ResetAfter = 0, o.RetryAfter
+	}
 }

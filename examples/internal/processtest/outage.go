@@ -69,9 +69,10 @@ func outage(t *testing.T, binary string, hit, heal func(*redistest.Server)) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Logf("back after %v, slowest answer %v, %v", time.Since(begun), slowest, answers)
+	back := time.Since(begun)
 	close(stop)
 	wg.Wait()
+	t.Logf("back after %v, slowest answer %v, %v", back, slowest, answers)
 	for a := range answers {
 		if !strings.HasPrefix(a, "200 ") {
 			t.Errorf("answered %s", a)
