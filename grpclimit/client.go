@@ -31,15 +31,11 @@ func UnaryClientInterceptor(limiter *core.Limiter, opts ...Option) grpc.UnaryCli
 	p := newPacer(limiter, opts)
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		c := call{target(cc), method}
-		limited, err := p.admit(ctx, c)
-		if err != nil {
+		if err := p.admit(ctx, c); err != nil {
 			return err
 		}
-		if !limited {
-			return invoker(ctx, method, req, reply, cc, opts...)
-		}
 		var trailer metadata.MD
-		err = invoker(ctx, method, req, reply, cc, append(slices.Clip(opts), grpc.Trailer(&trailer))...)
+		err := invoker(ctx, method, req, reply, cc, append(slices.Clip(opts), grpc.Trailer(&trailer))...)
 		p.learn(c, err, func() metadata.MD { return trailer })
 		return err
 	}
@@ -51,12 +47,11 @@ func StreamClientInterceptor(limiter *core.Limiter, opts ...Option) grpc.StreamC
 	p := newPacer(limiter, opts)
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		c := call{target(cc), method}
-		limited, err := p.admit(ctx, c)
-		if err != nil {
+		if err := p.admit(ctx, c); err != nil {
 			return nil, err
 		}
 		cs, err := streamer(ctx, desc, cc, method, opts...)
-		if err != nil || !limited {
+		if err != nil {
 			return cs, err
 		}
 		return &clientStream{cs, p, c}, nil

@@ -23,36 +23,35 @@ func newPacer(limiter *core.Limiter, opts []Option) *pacer {
 	return &pacer{limit: configure(limiter, true, opts)}
 }
 
-// admit returns when the call may be sent; limited is false where it need not be asked for. Its
-// error says why the call may not be sent.
-func (p *pacer) admit(ctx context.Context, c call) (limited bool, err error) {
+// admit returns when the call may be sent, or why it may not.
+func (p *pacer) admit(ctx context.Context, c call) error {
 	if p.isExempt(c.method) {
-		return false, nil
+		return nil
 	}
 	r, ok := p.Request(grpc.NewContextWithServerTransportStream(ctx, calling(c.method)), "", outgoing{ctx}, c.method)
 	if !ok {
-		return false, nil
+		return nil
 	}
 	if p.User == nil {
 		r.User = c.target
 	}
 	if ctx.Err() != nil {
-		return true, notSent(status.FromContextError(ctx.Err())) // nothing is charged for it
+		return notSent(status.FromContextError(ctx.Err())) // nothing is charged for it
 	}
 	until := time.Now().Add(p.MaxDelay)
 	if s := p.heed(ctx, c, until); s != nil {
-		return true, notSent(s)
+		return notSent(s)
 	}
 	// The limiter comes second, so that what it admits is sent then, and stays spaced out.
 	d, s := p.take(ctx, r, until)
 	if s != nil {
-		return true, notSent(s)
+		return notSent(s)
 	}
 	if s := p.heed(ctx, c, until); s != nil { // the server may have spoken meanwhile
 		_ = d.Refund(ctx) // what cannot be given back stays spent
-		return true, notSent(s)
+		return notSent(s)
 	}
-	return true, nil
+	return nil
 }
 
 // heed waits for as long as the server has asked.
