@@ -10,32 +10,9 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 )
 
-// Health is what a readiness endpoint or a metric can show. A degraded store is still ready: it
-// decides, from this replica's share.
-type Health struct {
-	Degraded       bool // some node is
-	Nodes          []NodeHealth
-	Share          float64       // this replica's part of each limit while degraded
-	LocalDecisions uint64        // requests with a level decided locally, since the start
-	Failures       FailureCounts // failed calls of requests to the shared store, since the start
-}
-
-// NodeHealth is one node of the shared store that has been asked so far.
-type NodeHealth struct {
-	Partition string
-	Degraded  bool
-	Since     time.Time // of the present state; zero if it never changed
-	Err       error     // the last failure; nil if none
-}
-
-// FailureCounts counts requests that the shared store did not answer, by whose fault it was.
-type FailureCounts struct {
-	Store, Config, Request, Caller uint64
-}
-
 // Health reads the present state.
-func (s *Store) Health() Health {
-	h := Health{Share: s.share, LocalDecisions: s.decided.Load(), Failures: FailureCounts{
+func (s *Store) Health() core.Health {
+	h := core.Health{Share: s.share, LocalDecisions: s.decided.Load(), Failures: core.FailureCounts{
 		Store:   s.faults[core.FaultStore].Load(),
 		Config:  s.faults[core.FaultConfig].Load(),
 		Request: s.faults[core.FaultRequest].Load(),
@@ -43,7 +20,7 @@ func (s *Store) Health() Health {
 	}}
 	s.breakers.Range(func(_, v any) bool {
 		b := v.(*breaker)
-		n := NodeHealth{Partition: b.partition, Degraded: b.degraded.Load()}
+		n := core.NodeHealth{Partition: b.partition, Degraded: b.degraded.Load()}
 		if at := b.since.Load(); at != 0 {
 			n.Since = time.Unix(0, at)
 		}
@@ -54,7 +31,7 @@ func (s *Store) Health() Health {
 		h.Nodes = append(h.Nodes, n)
 		return true
 	})
-	slices.SortFunc(h.Nodes, func(a, b NodeHealth) int { return strings.Compare(a.Partition, b.Partition) })
+	slices.SortFunc(h.Nodes, func(a, b core.NodeHealth) int { return strings.Compare(a.Partition, b.Partition) })
 	return h
 }
 

@@ -1,4 +1,4 @@
-// Package prommetrics shows a limiter and its fallback as Prometheus metrics. No label holds
+// Package prommetrics shows a limiter and its store as Prometheus metrics. No label holds
 // anything that a client sends.
 package prommetrics
 
@@ -6,7 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tierlimit/tierlimit/core"
-	"github.com/tierlimit/tierlimit/fallback"
 )
 
 // Metrics counts decisions. Its Observe is for core.WithObserver.
@@ -60,9 +59,9 @@ func Limiter(reg prometheus.Registerer, l *core.Limiter) error {
 	)
 }
 
-// Fallback registers the state of the shared store.
-func Fallback(reg prometheus.Registerer, s *fallback.Store) error {
-	failures := func(fault string, of func(fallback.FailureCounts) uint64) prometheus.Collector {
+// Fallback registers the state of a store that can lose its shared part, as fallback.Store can.
+func Fallback(reg prometheus.Registerer, s interface{ Health() core.Health }) error {
+	failures := func(fault string, of func(core.FailureCounts) uint64) prometheus.Collector {
 		return counter("tierlimit_store_failures_total", "Requests that the shared store did not answer, by whose fault it was.",
 			prometheus.Labels{"fault": fault}, func() uint64 { return of(s.Health().Failures) })
 	}
@@ -78,10 +77,10 @@ func Fallback(reg prometheus.Registerer, s *fallback.Store) error {
 		}),
 		counter("tierlimit_local_decisions_total", "Requests with a level decided locally.", nil,
 			func() uint64 { return s.Health().LocalDecisions }),
-		failures("store", func(f fallback.FailureCounts) uint64 { return f.Store }),
-		failures("config", func(f fallback.FailureCounts) uint64 { return f.Config }),
-		failures("request", func(f fallback.FailureCounts) uint64 { return f.Request }),
-		failures("caller", func(f fallback.FailureCounts) uint64 { return f.Caller }),
+		failures("store", func(f core.FailureCounts) uint64 { return f.Store }),
+		failures("config", func(f core.FailureCounts) uint64 { return f.Config }),
+		failures("request", func(f core.FailureCounts) uint64 { return f.Request }),
+		failures("caller", func(f core.FailureCounts) uint64 { return f.Caller }),
 	)
 }
 
