@@ -64,7 +64,7 @@ type Decision struct {
 // LevelResult is one limit's part in a decision.
 type LevelResult struct {
 	Level      string
-	Policy     string // the header item's name: "user", and "user-2" for a level's second limit
+	Policy     string // the header item's name: "user", "user-2" for a level's second limit, "login:user" for a second limiter
 	Limit      Limit
 	Denied     bool // it refused, or would have if it were no shadow
 	Shadow     bool
@@ -85,7 +85,7 @@ func (d Decision) Levels() []LevelResult {
 	for i := range out {
 		b, o := &d.account.buckets[i], &d.account.outcomes[i]
 		out[i] = LevelResult{
-			Level: b.Level, Policy: d.account.shown[i].name, Limit: d.account.shown[i].Limit, Shadow: b.Shadow,
+			Level: b.Level, Policy: d.account.shownName(i), Limit: d.account.shown[i].Limit, Shadow: b.Shadow,
 			Denied:    d.account.rank(i) >= rankDenied,
 			Remaining: o.Remaining, RetryAfter: o.RetryAfter, ResetAfter: o.ResetAfter,
 			Delay: o.Delay, Source: o.Source, Err: o.Err,

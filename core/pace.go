@@ -15,7 +15,8 @@ func (d Decision) Pace(ctx context.Context, most time.Duration) Decision {
 		return d.tooLate(ctx, most)
 	}
 	if err := sleep(ctx, d.Delay); err != nil {
-		d.Allowed, d.Reason, d.Delay, d.Err = false, StoreFailed, 0, err
+		d.Allowed, d.Reason, d.Delay = false, StoreFailed, 0
+		d.Err = &StoreError{Fault: FaultCaller, Err: err}
 		_ = d.Refund(ctx)
 	}
 	return d

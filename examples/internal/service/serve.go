@@ -48,7 +48,7 @@ func run(name string, f Flags, build func(*Service) Server) error {
 		<-ctx.Done()
 		_ = server.Close()
 	}()
-	fmt.Printf("%s: ready on http://%s, store: %s\n", name, listener.Addr(), s.Store())
+	fmt.Printf("%s: ready on %s, store: %s\n", name, listener.Addr(), s.Store())
 	if err := server.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
