@@ -4,7 +4,8 @@ package core
 // New refuses a limit whose algorithm its store does not have.
 type Algorithm uint8
 
-// The algorithms. TokenBucket is the zero value and what every store has.
+// The algorithms. TokenBucket is the zero value and what every store has; the stores of this
+// module have no other yet.
 const (
 	// TokenBucket holds up to Burst units and refills continuously at Quota per Period.
 	// Any Period admits at most Burst + Quota.

@@ -36,7 +36,7 @@ func mistakes() map[string]struct {
 		"unknown algorithm":      {core.Policy{core.PerIP(ok1.With(77))}, nil, []string{`level "ip"`, "algorithm is 77"}},
 		"name used twice":        {core.Policy{core.PerIP(ok1), core.PerUser(ok1), core.PerIP(ok1)}, nil, []string{`level "ip"`, "name is used twice"}},
 		"nil key":                {core.Policy{core.PerKey("tenant", nil, ok1)}, nil, []string{`level "tenant"`, "key is nil"}},
-		"failure mode":           {core.Policy{mode}, nil, []string{`level "ip"`, "on_failure is 3"}},
+		"failure mode":           {core.Policy{mode}, nil, []string{`level "ip"`, "OnFailure is 3"}},
 		"nil option":             {good, []core.Option{nil}, []string{"option is nil"}},
 		"jitter NaN":             {good, []core.Option{core.WithRetryJitter(math.NaN())}, []string{"jitter is NaN"}},
 		"jitter negative":        {good, []core.Option{core.WithRetryJitter(-0.1)}, []string{"jitter is -0.1"}},
@@ -53,7 +53,7 @@ func mistakes() map[string]struct {
 		"drafts 06 and 11":       {good, []core.Option{core.WithHeaders(core.RateLimitDraft06, core.RateLimit)}, []string{"headers: ", "RateLimit-Policy"}},
 		"epoch and delta":        {good, []core.Option{core.WithHeaders(core.XRateLimitDelta, core.XRateLimitEpoch)}, []string{"headers: ", "X-RateLimit-Limit"}},
 		"a format twice":         {good, []core.Option{core.WithHeaders(core.RateLimit, core.RateLimit)}, []string{"headers: "}},
-		"empty route":            {good, []core.Option{core.WithRoute("", good)}, []string{"route: endpoint is empty"}},
+		"empty route":            {good, []core.Option{core.WithRoute("", good)}, []string{"route: endpoint is \"\""}},
 		"route without path":     {good, []core.Option{core.WithRoute("GET", good)}, []string{`route: endpoint is "GET"`}},
 		"empty route policy":     {good, []core.Option{core.WithRoute("GET /a", nil)}, []string{`route "GET /a"`, "policy is empty"}},
 		"route given twice":      {good, []core.Option{core.WithRoute("GET /a", good), core.WithRoute("GET /a", good)}, []string{`route "GET /a" is given twice`}},
@@ -118,12 +118,12 @@ func TestStoresAreChecked(t *testing.T) {
 
 	shared := scripted()
 	shared.traits = core.Traits{Algorithms: []core.Algorithm{core.TokenBucket, core.FixedWindow}}
-	refused("local without a local half", shared, policy, `level "ip": on_failure is Local`)
+	refused("local without a local half", shared, policy, `level "ip": OnFailure is Local`)
 	refused("and how to mend it", shared, policy, "fallback.New")
 	open := core.PerUser(ok1)
 	open.OnFailure = core.Open
 	limiter(t, shared, core.Policy{open})
-	refused("local on a route", shared, core.Policy{open}, `route "GET /a": level "ip": on_failure is Local`, core.WithRoute("GET /a", policy))
+	refused("local on a route", shared, core.Policy{open}, `route "GET /a": level "ip": OnFailure is Local`, core.WithRoute("GET /a", policy))
 
 	log := core.PerUser(core.PerMinute(5).With(core.SlidingLog))
 	log.OnFailure = core.Closed

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -25,14 +24,21 @@ func normalizeEndpoint(endpoint string) string {
 	return strings.Join(segments, "/")
 }
 
+// validateEndpoint refuses what no request ever has as its endpoint: an override there would be
+// silently off. A path may begin with a host, as net/http patterns do.
 func validateEndpoint(endpoint string) error {
-	if endpoint == "" {
-		return errors.New("endpoint is empty, want \"METHOD /path\" or a gRPC full method")
+	method, path, spaced := strings.Cut(endpoint, " ")
+	if spaced && validMethod(method) && strings.Contains(path, "/") {
+		return nil
 	}
-	if !strings.Contains(endpoint, "/") {
-		return fmt.Errorf("endpoint is %q, want \"METHOD /path\" or a gRPC full method", endpoint)
+	if parts := strings.Split(endpoint, "/"); !spaced && len(parts) == 3 && parts[0] == "" && parts[1] != "" && parts[2] != "" {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("endpoint is %q, want \"METHOD /path\", \"* /path\" for every method, or a gRPC full method such as \"/shop.v1.Items/Get\"", endpoint)
+}
+
+func validMethod(method string) bool {
+	return method == "*" || (method != "" && strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == "")
 }
 
 // anyMethod gives the path of an endpoint that stands for every method, "* /path".

@@ -17,7 +17,7 @@ type NodeHealth struct {
 	Partition string // "" where there is one node
 	Degraded  bool
 	Since     time.Time // of the present state; zero if it never changed
-	Err       error     // the last failure; nil if none
+	LastError string    // the last failure; "" if none
 }
 
 // FailureCounts counts by whose fault it was; see Fault.

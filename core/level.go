@@ -18,6 +18,16 @@ const (
 	Closed
 )
 
+var failureModeNames = [...]string{"local", "open", "closed"}
+
+// String returns the name used in policy files.
+func (m FailureMode) String() string {
+	if int(m) < len(failureModeNames) {
+		return failureModeNames[m]
+	}
+	return "unknown failure mode"
+}
+
 // Level is one dimension of a policy: who or what is counted, and how much of it is
 // admitted. Write it with field names. A request pays at every level that applies to it.
 type Level struct {
@@ -106,7 +116,7 @@ func (l *Level) validate() error {
 		return errors.New("key is nil, want a function; core.Provided if an adapter's WithKey supplies it")
 	}
 	if l.OnFailure > Closed {
-		return fmt.Errorf("on_failure is %d, want Local, Open or Closed", l.OnFailure)
+		return fmt.Errorf("OnFailure is %d, want Local, Open or Closed", int(l.OnFailure))
 	}
 	if len(l.Limits) == 0 {
 		return errors.New("limits is empty, want at least one; core.Unlimited to admit everything")

@@ -49,9 +49,10 @@ func build(store Store, c config, policy Policy, derived *atomic.Int64) (*Limite
 }
 
 // With makes a limiter for a route or group that adds p to what limits the request already,
-// counted on its own. It shares the store and the options, not the routes. Its key space is
-// this limiter's name and a number in order of making, so replicas must make theirs in the
-// same order, which code run at start does.
+// counted on its own. It shares the store and the options that this limiter has now, not the
+// routes; a later SetPolicy of this one does not reach it. Its key space is this limiter's name
+// and a number in order of making, so replicas must make theirs in the same order, which code
+// run at start does.
 func (l *Limiter) With(p Policy) (*Limiter, error) {
 	c := l.current.Load().config
 	c.routes = nil
@@ -60,7 +61,7 @@ func (l *Limiter) With(p Policy) (*Limiter, error) {
 }
 
 // SetPolicy replaces the policy, all routes and, where opts say so, other options, at once and
-// for every later request. Buckets keep their state: what is owed stays owed as time, so a
+// for every later request: give every WithRoute again, those left out are gone. Buckets keep their state: what is owed stays owed as time, so a
 // higher rate helps immediately, and a lower one never locks anybody out for longer than its
 // own time to full. The name cannot change. An error changes nothing.
 func (l *Limiter) SetPolicy(p Policy, opts ...Option) error {

@@ -49,7 +49,8 @@ func (c *config) fail(format string, args ...any) {
 }
 
 // WithName sets the limiter's key space, [a-z][a-z0-9_-]*; the default is "default". Limiters
-// with different names share nothing; replicas of one service give the same name.
+// with different names share nothing, those with the same name on one Redis share their buckets:
+// replicas of one service give the same name, different services different ones.
 func WithName(name string) Option {
 	return func(c *config) {
 		if !validName(name) {
@@ -62,8 +63,10 @@ func WithName(name string) Option {
 // WithRoute overrides the policy on one route, named by its template with its method, "POST
 // /login" ("* /login" for every method), or by a gRPC full method. A level named in policy
 // replaces the limiter's level of that name there and counts in the route's own bucket; a
-// level with a new name is added; the others are inherited. Unlimited as a limit switches a
-// level off, Exempt as policy takes the route out.
+// level with a new name is added; the others are inherited. The route's level stands for the
+// whole of the limiter's: its OnFailure, Shadow and LimitsFor are not inherited. Unlimited as a
+// limit switches a level off, Exempt as policy takes the route out. A template that is no route
+// of the service is an override that never applies: see UnseenRoutes.
 func WithRoute(endpoint string, policy Policy) Option {
 	return func(c *config) {
 		if err := validateEndpoint(endpoint); err != nil {

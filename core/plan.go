@@ -111,7 +111,7 @@ func (p *plan) check(store Store) error {
 	for i := range p.levels {
 		l := &p.levels[i]
 		if l.OnFailure == Local && !traits.Local {
-			return fmt.Errorf("level %q: on_failure is Local but the store has no local half: wrap it in fallback.New, or choose Open or Closed", l.Name)
+			return fmt.Errorf("level %q: OnFailure is Local but the store has no local half: wrap it in fallback.New, or choose Open or Closed", l.Name)
 		}
 		for _, limit := range l.limits {
 			if limit.kind == counted && !slices.Contains(traits.Algorithms, limit.Algorithm) {

@@ -27,7 +27,7 @@ func (p Policy) validate() error {
 			return fmt.Errorf("level %q: %w", p[i].Name, err)
 		}
 		if seen[p[i].Name] {
-			return fmt.Errorf("level %q: name is used twice, want each once", p[i].Name)
+			return fmt.Errorf("level %q: name is used twice, want each once: a level takes several limits", p[i].Name)
 		}
 		seen[p[i].Name] = true
 	}

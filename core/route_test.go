@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/memstore"
 )
 
 func at(endpoint string) core.Request { return on("192.0.2.1", "u", endpoint) }
@@ -168,6 +169,21 @@ func TestHasLevelLooksEverywhere(t *testing.T) {
 	for name, want := range map[string]bool{"ip": true, "one": true, "two": true, "user": false, "exempt": false, "": false} {
 		if got := l.HasLevel(name); got != want {
 			t.Errorf("level %q: %v", name, got)
+		}
+	}
+}
+
+// An override on what no request has as its endpoint would be a limit that is silently off.
+func TestRoutesThatNoRequestHasAreRefused(t *testing.T) {
+	policy := core.Policy{core.PerIP(core.PerHour(1))}
+	for _, endpoint := range []string{"", "/", "login", "/login", "post /login", "POST login", " /login", "POST", "/a/b/c", "//b", "/a/"} {
+		if _, err := core.New(memstore.New(), policy, core.WithRoute(endpoint, policy)); err == nil {
+			t.Errorf("%q is accepted", endpoint)
+		}
+	}
+	for _, endpoint := range []string{"POST /login", "* /login", "GET /opt/:id?", "M-SEARCH /x", "GET example.com/items/{id}", "/shop.v1.Items/Get"} {
+		if _, err := core.New(memstore.New(), policy, core.WithRoute(endpoint, policy)); err != nil {
+			t.Errorf("%q is refused: %v", endpoint, err)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func FaultOf(err error) Fault {
 // Watcher is a store that reports each call it makes to a node once, however many requests
 // the call carried: nil for an answer in time, else the error. A circuit breaker that counts
 // calls so is not tripped by one slow call that many requests shared. The function must not
-// block; it is set once, before the first Take.
+// block. Watch may be called more than once: each function is told of every call.
 type Watcher interface {
 	Watch(func(partition string, err error))
 }

@@ -26,6 +26,7 @@ type breaker struct {
 	degraded  atomic.Bool
 	partition string
 	cause     atomic.Pointer[error]
+	explained atomic.Bool  // a probe's error has been logged in this outage
 	since     atomic.Int64 // when degraded last changed, in Unix nanoseconds; 0: never
 }
 

@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/memstore"
+	"github.com/tierlimit/tierlimit/core/redisstore"
 	"github.com/tierlimit/tierlimit/fallback"
 )
 
@@ -30,6 +33,38 @@ func TestWrongOptionsAreNamed(t *testing.T) {
 	for _, shared := range []core.Store{nil, memstore.New()} {
 		if _, err := fallback.New(shared); err == nil {
 			t.Errorf("no error for the shared store %T", shared)
+		}
+	}
+}
+
+// The error of New is the only one that says what was wrong; a nil store must not hide it behind a
+// panic.
+func TestANilStoreIsNamed(t *testing.T) {
+	s, err := fallback.New(newFake(), fallback.WithReplicas(0))
+	if err == nil {
+		t.Fatal("no error for zero replicas")
+	}
+	if _, err := core.New(s, core.Policy{core.PerUser(core.PerHour(1))}); err == nil || !strings.Contains(err.Error(), "look at the error of fallback.New") {
+		t.Errorf("core.New says %v", err)
+	}
+	var shared *redisstore.Store
+	if _, err := fallback.New(shared); err == nil || !strings.Contains(err.Error(), "look at the error of redisstore.New") {
+		t.Errorf("fallback.New says %v", err)
+	}
+	if _, err := fallback.New(newFake(), fallback.WithReplicas(2), fallback.WithShare(0.5)); err == nil {
+		t.Error("no error for two shares")
+	}
+}
+
+func TestEachOfTwoFallbacksSeesTheSharedStoreFail(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
+	t.Cleanup(func() { _ = client.Close() })
+	shared := redisstore.Must(client)
+	first, second := wrap(t, shared), wrap(t, shared)
+	admitted(limiter(t, first, core.PerUser(core.PerHour(100))), user, 20)
+	for i, s := range []*fallback.Store{first, second} {
+		if !s.Health().Degraded {
+			t.Errorf("fallback %d has not noticed", i)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package fallback_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -151,5 +152,47 @@ func TestAnOutageIsTwoLinesOfLog(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], "level=ERROR") || !strings.Contains(lines[0], "connection refused") || !strings.Contains(lines[1], "back") {
 		t.Errorf("log is:\n%s\nwant one line that names the fault and one of return", log.String())
+	}
+}
+
+// The breaker does not count what a client could cause, so the log is what tells of it: once, not
+// for every request.
+func TestRequestsTheStoreCannotAnswerAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	shared := newFake()
+	s, err := fallback.New(shared, fallback.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	l := limiter(t, s, core.PerUser(core.PerHour(1000)))
+	shared.fail(&core.StoreError{Fault: core.FaultRequest, Err: errDown})
+	admitted(l, user, 100)
+	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), errDown.Error()) {
+		t.Errorf("%d lines of log:\n%s", n, log.String())
+	}
+	if n := s.Health().Failures.Request; n != 100 {
+		t.Errorf("%d counted, want 100", n)
+	}
+}
+
+// What opens the breaker is often only that an answer was late; the probe learns why.
+func TestTheCauseOfAnOutageIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	shared := newFake()
+	s, err := fallback.New(shared, fallback.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limiter(t, s, core.PerUser(core.PerHour(1000)))
+	shared.fail(errors.New("late"))
+	admitted(l, user, 5)
+	shared.fail(errDown)
+	time.Sleep(time.Second)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), errDown.Error()); n != 1 {
+		t.Errorf("the cause is logged %d times:\n%s", n, log.String())
 	}
 }

@@ -25,7 +25,7 @@ func (s *Store) Health() core.Health {
 			n.Since = time.Unix(0, at)
 		}
 		if err := b.cause.Load(); err != nil {
-			n.Err = *err
+			n.LastError = (*err).Error()
 		}
 		h.Degraded = h.Degraded || n.Degraded
 		h.Nodes = append(h.Nodes, n)
@@ -47,15 +47,49 @@ func (s *Store) changed(b *breaker, degraded bool) {
 		}
 		s.logDegraded(c)
 	} else {
-		s.log.Info("tierlimit: shared store is back", "node", c.Partition)
+		b.explained.Store(false)
+		s.log.Info("tierlimit: shared store is back", node(c.Partition)...)
 	}
 	for _, f := range s.onChange {
 		f(c)
 	}
 }
 
+// oddEvery bounds how often requests that the store cannot answer, though it is well, are logged:
+// the breaker does not count them, so nothing else would tell.
+const oddEvery = time.Minute
+
+func (s *Store) failed(err error) {
+	fault := core.FaultOf(err)
+	s.faults[fault].Add(1)
+	if fault != core.FaultRequest {
+		return
+	}
+	now := time.Now().UnixNano()
+	if last := s.oddAt.Load(); (last == 0 || now-last > int64(oddEvery)) && s.oddAt.CompareAndSwap(last, now) {
+		s.log.Warn("tierlimit: shared store could not answer a request, deciding it locally", "err", err)
+	}
+}
+
+// stillFailing notes what a probe met, and logs it once where it says more than what opened the
+// breaker: a call that was too late does not know why.
+func (s *Store) stillFailing(b *breaker, err error) {
+	before := b.cause.Swap(&err)
+	if (before == nil || (*before).Error() != err.Error()) && b.explained.CompareAndSwap(false, true) {
+		s.log.Warn("tierlimit: shared store is still failing", append(node(b.partition), "err", err)...)
+	}
+}
+
+// node names the node where there are several.
+func node(partition string) []any {
+	if partition == "" {
+		return nil
+	}
+	return []any{"node", partition}
+}
+
 func (s *Store) logDegraded(c Change) {
-	attrs := []any{"node", c.Partition, "share", s.share, "err", c.Err}
+	attrs := append(node(c.Partition), "share", s.share, "err", c.Err)
 	level, msg := slog.LevelWarn, "tierlimit: shared store failed, deciding locally"
 	if core.FaultOf(c.Err) == core.FaultConfig {
 		level, msg = slog.LevelError, "tierlimit: shared store refuses by configuration and will not mend itself, deciding locally"

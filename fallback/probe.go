@@ -44,7 +44,7 @@ func (s *Store) probe(b *breaker) {
 			err = out[0].Err
 		}
 		if err != nil {
-			b.cause.Store(&err)
+			s.stillFailing(b, err)
 		}
 		done(err)
 		if !b.degraded.Load() {

@@ -33,6 +33,7 @@ type Store struct {
 	watched  bool     // the shared store reports its calls itself
 	decided  atomic.Uint64
 	faults   [4]atomic.Uint64 // by core.Fault
+	oddAt    atomic.Int64     // when a FaultRequest was last logged, in Unix nanoseconds
 
 	life   sync.Mutex // guards closed against new probes
 	closed bool
@@ -51,8 +52,7 @@ func WithReplicas(n int) Option {
 		if n < 1 {
 			return fmt.Errorf("replicas is %d, want 1 or more", n)
 		}
-		s.share, s.told = 1/float64(n), true
-		return nil
+		return s.tell("replicas", 1/float64(n))
 	}
 }
 
@@ -63,9 +63,16 @@ func WithShare(share float64) Option {
 		if math.IsNaN(share) || share <= 0 || share > 1 {
 			return fmt.Errorf("share is %v, want above 0 to 1", share)
 		}
-		s.share, s.told = share, true
-		return nil
+		return s.tell("share", share)
 	}
+}
+
+func (s *Store) tell(option string, share float64) error {
+	if s.told {
+		return fmt.Errorf("%s is given beside another share, want WithReplicas or WithShare once", option)
+	}
+	s.share, s.told = share, true
+	return nil
 }
 
 // WithLocalEntries bounds the local buckets; see memstore.WithMaxEntries.
@@ -106,6 +113,9 @@ func New(shared core.Store, opts ...Option) (*Store, error) {
 	if shared == nil {
 		return nil, errors.New("fallback: shared store is nil, want one such as redisstore")
 	}
+	if made, ok := shared.(interface{ Err() error }); ok && made.Err() != nil {
+		return nil, fmt.Errorf("fallback: shared store: %w", made.Err())
+	}
 	if shared.Traits().Local {
 		return nil, errors.New("fallback: shared store answers by itself and needs no fallback")
 	}
@@ -127,6 +137,14 @@ func New(shared core.Store, opts ...Option) (*Store, error) {
 		w.Watch(func(partition string, err error) { s.breaker(partition).record(err) })
 	}
 	return s, nil
+}
+
+// Err is nil, but for a nil Store: what New returned beside an error that was not looked at.
+func (s *Store) Err() error {
+	if s == nil {
+		return errors.New("fallback: store is nil: look at the error of fallback.New")
+	}
+	return nil
 }
 
 // Partition is the shared store's.

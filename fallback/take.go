@@ -45,7 +45,7 @@ func (s *Store) ask(key string, call func() error) error {
 		b.record(err)
 	}
 	if err != nil {
-		s.faults[core.FaultOf(err)].Add(1)
+		s.failed(err)
 	}
 	return err
 }

@@ -51,6 +51,7 @@ func (o *options) limit(limiter *core.Limiter, routes *routes, c *fiber.Ctx) (er
 	}
 	c.Locals(LocalsKey, d)
 	if !d.Allowed {
+		c.Status(d.Status())
 		return o.deny(c, d)
 	}
 	c.SetUserContext(ctx)
@@ -78,7 +79,7 @@ func status(c *fiber.Ctx, err error) int {
 
 func problem(c *fiber.Ctx, d core.Decision) error {
 	c.Set(fiber.HeaderContentType, core.ProblemType)
-	return c.Status(d.Status()).Send(d.Problem())
+	return c.Send(d.Problem())
 }
 
 // header copies what it reads: fiber's strings change under whoever keeps them.

@@ -59,8 +59,8 @@ func WithPolicy(p core.Policy) Option {
 	return func(o *options) { o.Policy = p; o.Require(p != nil, "WithPolicy: policy is nil") }
 }
 
-// WithDeny answers refused requests in place of the problem document. The headers are set
-// already, and the handler is not run. An error it returns goes to fiber's
+// WithDeny answers refused requests in place of the problem document. The status and the
+// headers are set already, and the handler is not run. An error it returns goes to fiber's
 // ErrorHandler.
 func WithDeny(f func(*fiber.Ctx, core.Decision) error) Option {
 	return func(o *options) { o.deny = f; o.Require(f != nil, "WithDeny: function is nil") }

@@ -8,8 +8,8 @@ import (
 	"github.com/tierlimit/tierlimit/internal/adapter"
 )
 
-// ContextKey is where handlers find the core.Decision with c.Get; core.FromContext on the
-// request's context finds it too.
+// ContextKey is where handlers find the core.Decision with c.Get; core.FromContext finds it too,
+// in c.Request.Context(), not in c.
 const ContextKey = "tierlimit.decision"
 
 // New makes the middleware. Mount it on the engine, behind CORS, so that refusals carry its
@@ -44,6 +44,7 @@ func (o *options) limit(limiter *core.Limiter, c *gin.Context) {
 	c.Set(ContextKey, d)
 	if !d.Allowed {
 		c.Abort()
+		c.Status(d.Status())
 		o.deny(c, d)
 		return
 	}

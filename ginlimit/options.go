@@ -58,8 +58,8 @@ func WithPolicy(p core.Policy) Option {
 	return func(o *options) { o.Policy = p; o.Require(p != nil, "WithPolicy: policy is nil") }
 }
 
-// WithDeny answers refused requests in place of the problem document. The headers are set
-// already, and the handlers behind are not run.
+// WithDeny answers refused requests in place of the problem document. The status and the headers
+// are set already, and the handlers behind are not run.
 func WithDeny(f func(*gin.Context, core.Decision)) Option {
 	return func(o *options) { o.deny = f; o.Require(f != nil, "WithDeny: function is nil") }
 }
@@ -68,7 +68,6 @@ func WithDeny(f func(*gin.Context, core.Decision)) Option {
 // c.Errors as a *core.DeniedError, with the status and the headers set and no body.
 func WithDenyAsError() Option {
 	return WithDeny(func(c *gin.Context, d core.Decision) {
-		c.Status(d.Status())
 		_ = c.Error(&core.DeniedError{Decision: d}) // returned for chaining only
 	})
 }

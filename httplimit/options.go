@@ -58,7 +58,7 @@ func WithPolicy(p core.Policy) Option {
 }
 
 // WithDeny answers refused requests in place of the problem document. The headers are set
-// already, and the handler is not run.
+// already, the status, d.Status(), is the function's to write, and the handler is not run.
 func WithDeny(f func(http.ResponseWriter, *http.Request, core.Decision)) Option {
 	return func(o *options) { o.deny = f; o.Require(f != nil, "WithDeny: function is nil") }
 }

@@ -14,7 +14,8 @@ type Metrics struct {
 	shadow   *prometheus.CounterVec
 }
 
-// New registers the counters of decisions. It returns an error if reg has them already.
+// New registers the counters of decisions. It returns an error if reg has them already: for
+// several limiters give each its own labels with prometheus.WrapRegistererWith.
 func New(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -32,8 +32,10 @@ func fault(err error) core.Fault {
 		return core.FaultConfig
 	case containsAny(text, nodeFaults):
 		return core.FaultStore
-	case hasPrefixAny(text, requestFaults):
+	case containsAny(text, requestFaults):
 		return core.FaultRequest
+	case strings.HasPrefix(text, "ERR"):
+		return core.FaultConfig // a database or a command that the server does not have, say
 	}
 	return core.FaultStore
 }
@@ -45,26 +47,21 @@ var (
 		"NOPERM", "NOAUTH", "WRONGPASS", "unauthenticated multibulk", "unknown command", "Unknown Redis command",
 		"The user executing the script can't", "without any password configured", "no password is set",
 		"invalid password", "not allowed from script", "not allowed from Lua", "ACL failure",
+		"non deterministic commands", // Redis before 5, which writes no script that has asked for the time
 	}
 	nodeFaults = []string{
 		"LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "OOM ", "MISCONF",
 		"BUSY", "UNKILLABLE", "max number of clients", "MOVED ", "ASK ",
 	}
-	requestFaults = []string{"WRONGTYPE", "CROSSSLOT", "ERR"}
+	requestFaults = []string{
+		"WRONGTYPE", "CROSSSLOT", "user_script", "Error running script", "Error compiling script",
+		"is not an integer", "invalid expire time",
+	}
 )
 
 func containsAny(text string, words []string) bool {
 	for _, w := range words {
 		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
-}
-
-func hasPrefixAny(text string, words []string) bool {
-	for _, w := range words {
-		if strings.HasPrefix(text, w) {
 			return true
 		}
 	}

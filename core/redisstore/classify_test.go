@@ -60,6 +60,9 @@ var replies = map[core.Fault][]string{
 		"ERR This Redis command is not allowed from script",
 		"ERR This Redis command is not allowed from script script: 0123, on @user_script:9.",
 		"ERR This Redis command is not allowed from Lua scripts",
+		"ERR Error running script (call to f_0123): @user_script:95: Write commands not allowed after non deterministic commands",
+		"ERR DB index is out of range",
+		"ERR some word of a later version",
 	},
 	core.FaultRequest: {
 		"WRONGTYPE Operation against a key holding the wrong kind of value",

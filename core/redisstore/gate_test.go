@@ -31,6 +31,7 @@ func (g *gate) Process(ctx context.Context, cmd redis.Cmder) error {
 // not answer now. done returns when they are over.
 func occupy(t *testing.T, s *redisstore.Store) (done func()) {
 	t.Helper()
+	idle(t, s)
 	var wg sync.WaitGroup
 	for i := range 2 {
 		wg.Go(func() {

@@ -78,12 +78,13 @@ func TestChargeOfALateAnswerIsGivenBack(t *testing.T) {
 			shadow, denied := bucket("shadow", core.PerHour(10)), bucket("denied", core.PerHour(1))
 			shadow.Shadow = true
 			buckets := []core.Bucket{bucket("a", core.PerHour(10)), costing(bucket("b", core.PerHour(10)), 4)}
-			take(t, direct, denied, buckets[1])
+			beside := costing(bucket("beside", core.PerHour(10)), 3)
+			take(t, direct, denied, buckets[1], beside)
 
 			server.Stop()
 			var wg sync.WaitGroup
 			wg.Go(func() { tooLate(t, s, buckets...) })
-			wg.Go(func() { tooLate(t, s, shadow, denied) }) // charges the shadow bucket alone
+			wg.Go(func() { tooLate(t, s, shadow, denied, beside) }) // charges the shadow bucket alone
 			wg.Wait()
 			server.Cont()
 			eventually(t, 5*time.Second, "charges given back", func() bool {
@@ -91,8 +92,8 @@ func TestChargeOfALateAnswerIsGivenBack(t *testing.T) {
 					peek(t, direct, shadow).Remaining == 10 && peek(t, direct, denied).Remaining == 0
 			})
 			time.Sleep(50 * time.Millisecond)
-			if o := peek(t, direct, buckets[1]); o.Remaining != 6 {
-				t.Errorf("%d left, want 6: what others spent is not given back", o.Remaining)
+			if got, also := peek(t, direct, buckets[1]).Remaining, peek(t, direct, beside).Remaining; got != 6 || also != 7 {
+				t.Errorf("%d and %d left, want 6 and 7: what others spent is not given back", got, also)
 			}
 		})
 	}

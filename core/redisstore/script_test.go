@@ -122,3 +122,16 @@ func TestServerThatRefusesACommandInScriptsIsNamedAsMisconfigured(t *testing.T) 
 		t.Errorf("fault %v, error %v; want FaultConfig and the server's words", core.FaultOf(err), err)
 	}
 }
+
+// The clocks of the replicas decide nothing: none is sent.
+func TestClockIsTheServers(t *testing.T) {
+	t.Parallel()
+	relay := redistest.Start(t).Client(t)
+	front := serve(t, func(cmd []string) string {
+		if now := cmd[3+3 : 3+3+2]; cmd[2] != "3" || now[0] != "" || now[1] != "" {
+			t.Errorf("%s keys and the time %q were sent, want 3 keys and none", cmd[2], now)
+		}
+		return forward(relay, cmd)
+	})
+	take(t, open(t, connect(t, front, nil), redisstore.WithBudget(patient)), levels("")...)
+}

@@ -11,6 +11,10 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 )
 
+// connectBudgets is how many budgets a call may take that has to connect first: three round trips
+// of a handshake and its own.
+const connectBudgets = 4
+
 // send makes one script call for a batch and hands out the answers. What was charged for a
 // caller who has left is given back. The error is the call's, for all of the batch.
 func (s *Store) send(batch []*call) error {
@@ -39,7 +43,9 @@ func (s *Store) send(batch []*call) error {
 // run sends EVALSHA, and EVAL where the server does not know the script: that error proves
 // that nothing ran.
 func (s *Store) run(batch []*call) ([]int64, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.budget)
+	// Nobody waits for longer than the budget, but a connection takes several round trips to
+	// set up: one that came late is there for the next call.
+	ctx, cancel := context.WithTimeout(context.Background(), connectBudgets*s.budget)
 	defer cancel()
 	units := 0
 	for _, c := range batch {

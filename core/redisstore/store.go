@@ -31,7 +31,7 @@ type Store struct {
 	prefix string
 	clock  func() time.Time // nil: the server's
 	queue  queue
-	watch  atomic.Pointer[func(string, error)]
+	watch  watchers
 	closed atomic.Bool
 }
 
@@ -106,6 +106,8 @@ func New(client Client, opts ...Option) (*Store, error) {
 		// Without this, a connection on which Redis hangs is held for the client's own
 		// timeout, which may be seconds or for ever.
 		s.client = c.WithTimeout(2 * s.budget)
+	case redis.Pipeliner:
+		return nil, fmt.Errorf("redisstore: client is a %T, which only queues commands, want a *redis.Client", client)
 	case *redis.ClusterClient, *redis.Ring:
 		return nil, fmt.Errorf("redisstore: client is a %T, want a *redis.Client: one server, or Sentinel", client)
 	}
@@ -124,6 +126,14 @@ func Must(client Client, opts ...Option) *Store {
 	return s
 }
 
+// Err is nil, but for a nil Store: what New returned beside an error that was not looked at.
+func (s *Store) Err() error {
+	if s == nil {
+		return errors.New("redisstore: store is nil: look at the error of redisstore.New")
+	}
+	return nil
+}
+
 // Partition is always "": one server fails as a whole.
 func (s *Store) Partition(string) string { return "" }
 
@@ -132,19 +142,10 @@ func (s *Store) Traits() core.Traits {
 	return core.Traits{Algorithms: []core.Algorithm{core.TokenBucket}}
 }
 
-// Watch reports each script call once (see core.Watcher).
-func (s *Store) Watch(f func(partition string, err error)) { s.watch.Store(&f) }
-
-func (s *Store) report(err error) {
-	if f := s.watch.Load(); f != nil {
-		(*f)("", err)
-	}
-}
-
 // Close makes every later call fail with core.ErrClosed and waits for calls under way, at most
-// four times the budget. The client is left open.
+// five times the budget. The client is left open.
 func (s *Store) Close() error {
 	s.closed.Store(true)
-	s.queue.wait(4 * s.budget)
+	s.queue.wait((connectBudgets + 1) * s.budget)
 	return nil
 }

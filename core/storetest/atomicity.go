@@ -9,8 +9,8 @@ import (
 )
 
 // atomicity: all buckets of a Take are charged, or none.
-var atomicity = map[string]func(*testing.T, *Harness){
-	"a refusal charges nowhere, in every order": func(t *testing.T, h *Harness) {
+var atomicity = map[string]func(*testing.T, *harness){
+	"a refusal charges nowhere, in every order": func(t *testing.T, h *harness) {
 		ip, user, endpoint := bucket("ip", core.PerMinute(100)), bucket("user", core.PerMinute(1)), bucket("endpoint", core.PerMinute(10))
 		orders := [][]core.Bucket{{ip, user, endpoint}, {user, endpoint, ip}, {endpoint, ip, user}, {user, ip, endpoint}}
 		h.take(t, orders[0]...)
@@ -25,7 +25,7 @@ var atomicity = map[string]func(*testing.T, *Harness){
 		equal(t, "endpoint left", h.left(t, endpoint), 9)
 	},
 
-	"a shadow bucket is charged when it alone admits, and never denies": func(t *testing.T, h *Harness) {
+	"a shadow bucket is charged when it alone admits, and never denies": func(t *testing.T, h *harness) {
 		wide, narrow := shadow(bucket("shadow", core.PerMinute(10))), bucket("narrow", core.PerMinute(1))
 		for range 3 {
 			h.take(t, wide, narrow)
@@ -39,7 +39,7 @@ var atomicity = map[string]func(*testing.T, *Harness){
 		equal(t, "empty shadow admits", h.take(t, empty, other)[0].Admits, false)
 	},
 
-	"a cost above capacity is never admitted and charges nowhere": func(t *testing.T, h *Harness) {
+	"a cost above capacity is never admitted and charges nowhere": func(t *testing.T, h *harness) {
 		small, wide := bucket("small", core.PerMinute(5)), bucket("wide", core.PerMinute(100))
 		out := h.take(t, costing(small, 10), costing(wide, 10))
 		equal(t, "small admits", out[0].Admits, false)
@@ -50,7 +50,7 @@ var atomicity = map[string]func(*testing.T, *Harness){
 		equal(t, "huge cost admitted", out[0].Admits, false)
 	},
 
-	"exactly the capacity of a fresh key, however many ask at once": func(t *testing.T, h *Harness) {
+	"exactly the capacity of a fresh key, however many ask at once": func(t *testing.T, h *harness) {
 		buckets := []core.Bucket{bucket("ip", core.PerHour(50)), bucket("user", core.PerHour(200)), bucket("endpoint", core.PerHour(1000))}
 		var mu sync.Mutex
 		var wg sync.WaitGroup
@@ -76,7 +76,7 @@ var atomicity = map[string]func(*testing.T, *Harness){
 		equal(t, "endpoint left", h.left(t, buckets[2]), 950)
 	},
 
-	"many buckets in one call": func(t *testing.T, h *Harness) {
+	"many buckets in one call": func(t *testing.T, h *harness) {
 		var buckets []core.Bucket
 		for i := range 20 {
 			buckets = append(buckets, bucket(string(rune('a'+i)), core.PerMinute(int64(i+1))))

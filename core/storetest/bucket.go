@@ -8,8 +8,8 @@ import (
 )
 
 // bucketTests: what one token bucket admits, and what it says.
-var bucketTests = map[string]func(*testing.T, *Harness){
-	"starts full, and tells what is left and until when": func(t *testing.T, h *Harness) {
+var bucketTests = map[string]func(*testing.T, *harness){
+	"starts full, and tells what is left and until when": func(t *testing.T, h *harness) {
 		b := bucket("b", core.PerMinute(3))
 		for left := int64(2); left >= 0; left-- {
 			o := h.take(t, b)[0]
@@ -24,7 +24,7 @@ var bucketTests = map[string]func(*testing.T, *Harness){
 		}
 	},
 
-	"waiting exactly as long as told is enough, and a nanosecond less is not": func(t *testing.T, h *Harness) {
+	"waiting exactly as long as told is enough, and a nanosecond less is not": func(t *testing.T, h *harness) {
 		b := bucket("b", core.Per(3, 7*time.Second))
 		h.spend(t, b, 3)
 		wait := h.take(t, b)[0].RetryAfter
@@ -35,7 +35,7 @@ var bucketTests = map[string]func(*testing.T, *Harness){
 		equal(t, "admitted twice", h.take(t, b)[0].Admits, false)
 	},
 
-	"a steady client at exactly the rate is never refused": func(t *testing.T, h *Harness) {
+	"a steady client at exactly the rate is never refused": func(t *testing.T, h *harness) {
 		for key, step := range map[string]time.Duration{"slow": time.Second, "fast": 100 * time.Millisecond} {
 			b := bucket(key, core.Per(1, step))
 			for i := range 60 {
@@ -47,7 +47,7 @@ var bucketTests = map[string]func(*testing.T, *Harness){
 		}
 	},
 
-	"refusals cost nothing": func(t *testing.T, h *Harness) {
+	"refusals cost nothing": func(t *testing.T, h *harness) {
 		b, admitted := bucket("b", core.Per(5, 10*time.Second)), 0
 		for range 20 {
 			admitted += h.spend(t, b, 1)
@@ -56,7 +56,7 @@ var bucketTests = map[string]func(*testing.T, *Harness){
 		equal(t, "admitted in 20 s", admitted, 14)
 	},
 
-	"capacity plus rate bounds any stretch of time": func(t *testing.T, h *Harness) {
+	"capacity plus rate bounds any stretch of time": func(t *testing.T, h *harness) {
 		b, admitted := bucket("b", core.PerSecond(3)), 0
 		for range 100 {
 			admitted += h.spend(t, b, 1)
@@ -67,7 +67,7 @@ var bucketTests = map[string]func(*testing.T, *Harness){
 		}
 	},
 
-	"an idle client with debt comes back to what time has refilled": func(t *testing.T, h *Harness) {
+	"an idle client with debt comes back to what time has refilled": func(t *testing.T, h *harness) {
 		b := bucket("b", core.Per(1, 15*time.Second).WithBurst(3))
 		h.spend(t, b, 3)
 		h.Clock.Advance(7 * time.Second)
@@ -78,7 +78,7 @@ var bucketTests = map[string]func(*testing.T, *Harness){
 		equal(t, "remaining at 15 s", o.Remaining, 0)
 	},
 
-	"a cost is several units": func(t *testing.T, h *Harness) {
+	"a cost is several units": func(t *testing.T, h *harness) {
 		b := bucket("b", core.PerMinute(10))
 		equal(t, "remaining", h.take(t, costing(b, 7))[0].Remaining, 3)
 		o := h.take(t, costing(b, 5))[0]
@@ -88,7 +88,7 @@ var bucketTests = map[string]func(*testing.T, *Harness){
 		equal(t, "the rest admitted", h.take(t, costing(b, 3))[0].Admits, true)
 	},
 
-	"burst is the capacity, quota the rate": func(t *testing.T, h *Harness) {
+	"burst is the capacity, quota the rate": func(t *testing.T, h *harness) {
 		b := bucket("b", core.PerSecond(2).WithBurst(10))
 		equal(t, "at once", h.spend(t, b, 20), 10)
 		h.Clock.Advance(time.Second)
@@ -97,7 +97,7 @@ var bucketTests = map[string]func(*testing.T, *Harness){
 		equal(t, "after an hour", h.spend(t, b, 20), 10)
 	},
 
-	"a clock that steps back frees nobody and locks nobody out": func(t *testing.T, h *Harness) {
+	"a clock that steps back frees nobody and locks nobody out": func(t *testing.T, h *harness) {
 		b := bucket("b", core.PerSecond(10))
 		h.spend(t, b, 10)
 		h.Clock.Advance(-time.Hour)

@@ -10,8 +10,8 @@ import (
 )
 
 // lifeTests: what surrounds the buckets.
-var lifeTests = map[string]func(*testing.T, *Harness){
-	"a closed store says so, and closing twice is harmless": func(t *testing.T, h *Harness) {
+var lifeTests = map[string]func(*testing.T, *harness){
+	"a closed store says so, and closing twice is harmless": func(t *testing.T, h *harness) {
 		b := []core.Bucket{bucket("b", core.PerMinute(2))}
 		out := make([]core.Outcome, 1)
 		for range 2 {
@@ -30,14 +30,14 @@ var lifeTests = map[string]func(*testing.T, *Harness){
 		}
 	},
 
-	"no buckets are no work": func(t *testing.T, h *Harness) {
+	"no buckets are no work": func(t *testing.T, h *harness) {
 		h.take(t)
 		h.peek(t)
 		h.debit(t)
 		h.refund(t, nil, nil)
 	},
 
-	"keys as long as they get": func(t *testing.T, h *Harness) {
+	"keys as long as they get": func(t *testing.T, h *harness) {
 		a, b := bucket("a", core.PerMinute(2)), bucket("b", core.PerMinute(2))
 		a.Key = strings.Repeat("k", 319) + "a"
 		b.Key = strings.Repeat("k", 319) + "b"
@@ -45,7 +45,7 @@ var lifeTests = map[string]func(*testing.T, *Harness){
 		equal(t, "left of the other", h.left(t, b), 2)
 	},
 
-	"the algorithms it claims include the token bucket": func(t *testing.T, h *Harness) {
+	"the algorithms it claims include the token bucket": func(t *testing.T, h *harness) {
 		if algorithms := h.Store.Traits().Algorithms; len(algorithms) == 0 || algorithms[0] != core.TokenBucket {
 			t.Errorf("algorithms are %v, want the token bucket first", algorithms)
 		}

@@ -11,8 +11,8 @@ import (
 const day = 24 * time.Hour
 
 // limitTests: limits at the edges of what numbers hold.
-var limitTests = map[string]func(*testing.T, *Harness){
-	"extreme limits count exactly": func(t *testing.T, h *Harness) {
+var limitTests = map[string]func(*testing.T, *harness){
+	"extreme limits count exactly": func(t *testing.T, h *harness) {
 		limits := []core.Limit{
 			core.PerDay(1), core.Per(1, 30*day), core.Per(3, 7*time.Second), core.PerSecond(65_535),
 			core.PerSecond(1_000_000), core.PerHour(1_000_000_000), core.Per(10, 100*time.Millisecond),
@@ -36,7 +36,7 @@ var limitTests = map[string]func(*testing.T, *Harness){
 		}
 	},
 
-	"idle for years": func(t *testing.T, h *Harness) {
+	"idle for years": func(t *testing.T, h *harness) {
 		b := bucket("b", core.PerSecond(10))
 		for _, idle := range []time.Duration{12 * time.Hour, 30 * day, 3650 * day} {
 			equal(t, "admitted", h.spend(t, b, 20), 10)
@@ -45,7 +45,7 @@ var limitTests = map[string]func(*testing.T, *Harness){
 		equal(t, "left", h.left(t, b), 10)
 	},
 
-	"ten thousand a second, a hundred microseconds apart": func(t *testing.T, h *Harness) {
+	"ten thousand a second, a hundred microseconds apart": func(t *testing.T, h *harness) {
 		b := bucket("b", core.PerSecond(10_000).WithBurst(1))
 		for i := range 500 {
 			if !h.take(t, b)[0].Admits {

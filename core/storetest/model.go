@@ -77,8 +77,8 @@ func (m *model) take(now time.Time, l core.Limit, units int64) core.Outcome {
 	return o
 }
 
-var modelTests = map[string]func(*testing.T, *Harness){
-	"agrees with a slow model at random": func(t *testing.T, h *Harness) {
+var modelTests = map[string]func(*testing.T, *harness){
+	"agrees with a slow model at random": func(t *testing.T, h *harness) {
 		seed := uint64(time.Now().UnixNano())
 		r := rand.New(rand.NewPCG(seed, 0))
 		for round := range 20 {

@@ -12,8 +12,8 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 )
 
-// Harness is a store under test and the clock it lives by.
-type Harness struct {
+// harness is a store under test and the clock it lives by.
+type harness struct {
 	Store core.Store // closed by the suite
 	Clock *Clock
 }
@@ -33,10 +33,10 @@ func (c *Clock) Advance(d time.Duration) { c.passed.Add(int64(d)) }
 // Run holds the stores that open makes, each empty and new, to the contract.
 func Run(t *testing.T, open func(t *testing.T, clock *Clock) core.Store) {
 	t.Helper()
-	for _, group := range []map[string]func(*testing.T, *Harness){atomicity, bucketTests, changeTests, limitTests, lifeTests, modelTests} {
+	for _, group := range []map[string]func(*testing.T, *harness){atomicity, bucketTests, changeTests, limitTests, lifeTests, modelTests} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
-				h := &Harness{Clock: new(Clock)}
+				h := &harness{Clock: new(Clock)}
 				h.Store = open(t, h.Clock)
 				t.Cleanup(func() {
 					if err := h.Store.Close(); err != nil {
@@ -54,7 +54,7 @@ func bucket(key string, l core.Limit) core.Bucket {
 	return core.Bucket{Key: "1t:contract::" + key + ":1s:id", Limit: l, Cost: 1, Level: key}
 }
 
-func (h *Harness) take(t *testing.T, buckets ...core.Bucket) []core.Outcome {
+func (h *harness) take(t *testing.T, buckets ...core.Bucket) []core.Outcome {
 	t.Helper()
 	out := make([]core.Outcome, len(buckets))
 	if err := h.Store.Take(context.Background(), buckets, out); err != nil {
@@ -63,7 +63,7 @@ func (h *Harness) take(t *testing.T, buckets ...core.Bucket) []core.Outcome {
 	return out
 }
 
-func (h *Harness) peek(t *testing.T, buckets ...core.Bucket) []core.Outcome {
+func (h *harness) peek(t *testing.T, buckets ...core.Bucket) []core.Outcome {
 	t.Helper()
 	out := make([]core.Outcome, len(buckets))
 	if err := h.Store.Peek(context.Background(), buckets, out); err != nil {
@@ -73,13 +73,13 @@ func (h *Harness) peek(t *testing.T, buckets ...core.Bucket) []core.Outcome {
 }
 
 // left is what a bucket holds now.
-func (h *Harness) left(t *testing.T, b core.Bucket) int64 {
+func (h *harness) left(t *testing.T, b core.Bucket) int64 {
 	t.Helper()
 	return h.peek(t, b)[0].Remaining
 }
 
 // spend takes n times and returns how often that was admitted.
-func (h *Harness) spend(t *testing.T, b core.Bucket, n int) (admitted int) {
+func (h *harness) spend(t *testing.T, b core.Bucket, n int) (admitted int) {
 	t.Helper()
 	for range n {
 		if h.take(t, b)[0].Charged {

@@ -26,6 +26,7 @@ var builtIn []byte
 // Flags are the command line of every example.
 type Flags struct {
 	Addr, Redis, Policy string
+	Replicas            int
 }
 
 // ParseFlags reads the command line.
@@ -34,6 +35,7 @@ func ParseFlags() Flags {
 	flag.StringVar(&f.Addr, "addr", "127.0.0.1:8080", "address to listen on")
 	flag.StringVar(&f.Redis, "redis", "", "Redis URL, such as redis://127.0.0.1:6379/0; empty: count in this process")
 	flag.StringVar(&f.Policy, "policy", "", "policy file; empty: the built-in policy")
+	flag.IntVar(&f.Replicas, "replicas", 1, "how many of this service run: each holds its part of the limits while Redis is away")
 	flag.Parse()
 	return f
 }
@@ -58,7 +60,7 @@ func Open(f Flags) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{Proxies: policy.Proxies}
-	store, err := s.store(f.Redis)
+	store, err := s.store(f)
 	if err != nil {
 		return nil, err
 	}
@@ -84,20 +86,20 @@ func Open(f Flags) (*Service, error) {
 }
 
 // store is Redis first and this process when it fails, or this process alone.
-func (s *Service) store(url string) (core.Store, error) {
-	if url == "" {
+func (s *Service) store(f Flags) (core.Store, error) {
+	if f.Redis == "" {
 		return memstore.New(), nil
 	}
-	opts, err := redis.ParseURL(url)
+	opts, err := redis.ParseURL(f.Redis)
 	if err != nil {
-		return nil, fmt.Errorf("-redis: %w", err)
+		return nil, fmt.Errorf("-redis: %w, want redis://HOST:PORT/DB", err)
 	}
 	s.client = redis.NewClient(opts)
 	shared, err := redisstore.New(s.client)
 	if err != nil {
 		return nil, err
 	}
-	s.fallback, err = fallback.New(shared)
+	s.fallback, err = fallback.New(shared, fallback.WithReplicas(f.Replicas))
 	return s.fallback, err
 }
 
