@@ -68,7 +68,7 @@ func (l *Limiter) SetPolicy(p Policy, opts ...Option) error {
 	l.change.Lock()
 	defer l.change.Unlock()
 	c := l.current.Load().config
-	c.routes, c.named = nil, false
+	c.routes, c.named, c.observed = nil, false, false
 	if err := c.apply(opts); err != nil {
 		return fmt.Errorf("core: %w", err)
 	}

@@ -20,6 +20,7 @@ type config struct {
 	jitter     float64
 	secret     []byte
 	observers  []func(Decision)
+	observed   bool // observers are of these options, not of earlier ones
 	clock      func() time.Time
 	errs       []error
 }
@@ -126,11 +127,15 @@ func WithKeyHash(secret []byte) Option {
 }
 
 // WithObserver calls f after every Check with its decision: synchronously and concurrently, so
-// f must be quick, and must not keep the decision. It may be given more than once.
+// f must be quick, and must not keep the decision. It may be given more than once; given to
+// SetPolicy, it takes the place of those before.
 func WithObserver(f func(Decision)) Option {
 	return func(c *config) {
 		if f == nil {
 			c.fail("observer is nil, want a function")
+		}
+		if !c.observed {
+			c.observers, c.observed = nil, true
 		}
 		c.observers = append(slices.Clone(c.observers), f)
 	}

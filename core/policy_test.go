@@ -154,3 +154,25 @@ func TestDerivedLimitersCountOnTheirOwn(t *testing.T) {
 		t.Error("the first derived limiter of a replica has its own bucket")
 	}
 }
+
+func TestObserversOfSetPolicyTakeThePlaceOfThoseBefore(t *testing.T) {
+	policy, seen := core.Policy{core.PerUser(core.PerHour(100))}, 0
+	opts := []core.Option{core.WithObserver(func(core.Decision) { seen++ }), core.WithObserver(func(core.Decision) { seen++ })}
+	s, _ := memory(t)
+	l := limiter(t, s, policy, opts...)
+	for range 3 {
+		if err := l.SetPolicy(policy, opts...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Check(ctx, user("u"))
+	if seen != 2 {
+		t.Errorf("observed %d times, want by each of the two", seen)
+	}
+	if err := l.SetPolicy(policy); err != nil {
+		t.Fatal(err)
+	}
+	if l.Check(ctx, user("u")); seen != 4 {
+		t.Errorf("observed %d times, want the observers kept where none is given", seen)
+	}
+}

@@ -14,8 +14,8 @@ import (
 // constructor returns no error, tells of it by a method Err() error.
 //
 // An error means that the store could not answer; a denial is no error. A store that gave
-// an error charged each bucket at most once, and never later than the call's context and
-// its own time budget allow. All methods are safe for concurrent use.
+// an error charged each bucket at most once. A call that it gave up may still be charged later;
+// what it learns of then it gives back. All methods are safe for concurrent use.
 type Store interface {
 	// Take judges the buckets in one step and charges each its Cost if every bucket that is
 	// not Shadow admits. A Shadow bucket is charged whenever it alone admits. It fills

@@ -196,3 +196,20 @@ func TestTheCauseOfAnOutageIsLogged(t *testing.T) {
 		t.Errorf("the cause is logged %d times:\n%s", n, log.String())
 	}
 }
+
+// Whoever has spent its limit in the shared store does not find it again in the local half.
+func TestWhatIsSpentInTheSharedStoreIsSpentHere(t *testing.T) {
+	shared := newFake()
+	s := wrap(t, shared)
+	l := limiter(t, s, core.PerUser(core.PerHour(10)))
+	if n := admitted(l, user, 20); n != 10 {
+		t.Fatalf("%d admitted by the shared store", n)
+	}
+	shared.fail(errDown)
+	if n := admitted(l, user, 50); n != 0 {
+		t.Errorf("%d admitted locally after the limit was spent", n)
+	}
+	if n := admitted(l, core.Request{User: "other"}, 50); n != 10 {
+		t.Errorf("%d of another user admitted, want the limit", n)
+	}
+}

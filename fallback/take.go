@@ -15,7 +15,11 @@ func (s *Store) Take(ctx context.Context, buckets []core.Bucket, out []core.Outc
 		return nil
 	}
 	err := s.ask(buckets[0].Key, func() error { return s.shared.Take(ctx, buckets, out) })
-	if err == nil || core.FaultOf(err) == core.FaultCaller {
+	if err == nil {
+		s.remember(ctx, buckets, out)
+		return nil
+	}
+	if core.FaultOf(err) == core.FaultCaller {
 		return err
 	}
 	s.decided.Add(1)
@@ -32,6 +36,19 @@ func (s *Store) Peek(ctx context.Context, buckets []core.Bucket, out []core.Outc
 		return err
 	}
 	return s.decide(ctx, buckets, out, err, s.local.Peek)
+}
+
+// remember empties the local buckets of what the shared store found empty. A client that has spent
+// its limit there would else find it again here, and could bring that about: by keeping the
+// service so busy that answers come late.
+func (s *Store) remember(ctx context.Context, buckets []core.Bucket, out []core.Outcome) {
+	for i := range buckets {
+		if b := &buckets[i]; !out[i].Admits && out[i].Remaining == 0 && b.OnFailure == core.Local {
+			local := s.scaled(b)
+			local.Cost = local.Limit.Capacity()
+			_ = s.local.Debit(ctx, []core.Bucket{local}) // fails only when closed
+		}
+	}
 }
 
 // ask makes a call to the shared store unless its breaker is open.

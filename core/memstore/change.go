@@ -6,10 +6,13 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 )
 
-// Debit charges the buckets whether they admit or not.
+// Debit charges the buckets whether they admit or not. An overflow bucket is left as it is: it is
+// others' too.
 func (s *Store) Debit(_ context.Context, buckets []core.Bucket) error {
 	return s.change(buckets, func(i int, sl *slot) {
-		sl.debt = sl.rate.Debit(sl.debt, sl.rate.Cost(buckets[i].Cost))
+		if !sl.spill {
+			sl.debt = sl.rate.Debit(sl.debt, sl.rate.Cost(buckets[i].Cost))
+		}
 	})
 }
 
@@ -26,7 +29,7 @@ func (s *Store) Refund(_ context.Context, buckets []core.Bucket, out []core.Outc
 	})
 }
 
-// Reset forgets the buckets. An overflow bucket is left as it is: it is others' too.
+// Reset forgets the buckets, an overflow bucket as little as Debit charges it.
 func (s *Store) Reset(_ context.Context, buckets []core.Bucket) error {
 	return s.change(buckets, func(_ int, sl *slot) {
 		if !sl.spill {

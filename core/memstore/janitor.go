@@ -53,7 +53,7 @@ func (j *janitor) run(s *Store, quit chan struct{}) {
 			s.sweep(sh, s.clock())
 			sh.mu.Unlock()
 		}
-		if s.live.Load() == 0 && j.sleep(s) {
+		if s.overflow.sweep(s.clock()) && s.live.Load() == 0 && j.sleep(s) {
 			return
 		}
 	}

@@ -60,11 +60,11 @@ func TestKeysWithoutRoomShareOneCountedBucket(t *testing.T) {
 	if got := s.Stats().Overflowed - before; got != 30 {
 		t.Errorf("%d requests counted, want 30", got)
 	}
-	// Another level, and another limit of this level, have a bucket of their own.
+	// Another level, and another period of this level, have a bucket of their own.
 	other := bucket("x", limit, 10)
 	other.Level = "tenant"
-	if !take(t, s, other)[0].Admits || !take(t, s, bucket("y", core.PerMinute(11), 11))[0].Admits {
-		t.Error("a full overflow bucket refuses another level or limit")
+	if !take(t, s, other)[0].Admits || !take(t, s, bucket("y", core.PerHour(11), 11))[0].Admits {
+		t.Error("a full overflow bucket refuses another level or period")
 	}
 	// It refills like any other.
 	c.advance(6 * time.Second)
@@ -240,6 +240,34 @@ func TestWrongOptionsAreReported(t *testing.T) {
 		}
 		if _, err := core.New(s, core.Policy{core.Global(core.PerSecond(1))}); err == nil {
 			t.Errorf("%s: core.New takes the store", name)
+		}
+	}
+}
+
+func TestOverflowKeepsDebtWhenThePolicyChangesAndIsSwept(t *testing.T) {
+	s, c := frozen(t, memstore.WithMaxEntries(room))
+	fill(t, s, core.PerHour(1))
+	take(t, s, bucket("z", core.PerMinute(1), 1))
+	if o := take(t, s, bucket("z", core.PerMinute(1).WithBurst(2), 2))[0]; o.Admits {
+		t.Errorf("a change of burst refilled the overflow bucket: %+v", o)
+	}
+	c.advance(2 * time.Hour)
+	deadline := time.Now().Add(20 * time.Second)
+	for s.Stats().Entries > 0 && time.Now().Before(deadline) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := s.Stats().Entries; n != 0 {
+		t.Errorf("%d entries after all is paid off", n)
+	}
+}
+
+// A limit so slow that it is counted in coarser ticks leaves a debt that the next one must see.
+func TestChangeOfResolutionForgivesNothing(t *testing.T) {
+	for _, cost := range []int64{2e9, 1e10, 3e10, 1e11, 4e11, 1e12} {
+		s, _ := frozen(t)
+		take(t, s, bucket("a", core.PerHour(1).WithBurst(1e12), cost))
+		if o := take(t, s, bucket("a", core.PerHour(1).WithBurst(10), 1))[0]; o.Admits || o.RetryAfter != time.Hour {
+			t.Errorf("cost %d: %+v, want a refusal for an hour", cost, o)
 		}
 	}
 }

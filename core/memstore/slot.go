@@ -101,7 +101,7 @@ func (s *Store) spilled(h *held, b *core.Bucket) (entry, bool) {
 		h.overflow = true
 		s.overflow.mu.Lock()
 	}
-	e, ok := s.overflow.entries[overflowKey{b.Level, b.Limit}]
+	e, ok := s.overflow.entries[overflowOf(b)]
 	return e, ok
 }
 
@@ -126,7 +126,7 @@ func (sl *slot) clamp() {
 func (s *Store) write(sl *slot, b *core.Bucket) {
 	e := entry{full: sl.now + sl.debt, perSec: sl.rate.PerSec}
 	if sl.spill {
-		s.overflow.entries[overflowKey{b.Level, b.Limit}] = e
+		s.overflow.entries[overflowOf(b)] = e
 		return
 	}
 	entries := s.shards[sl.shard].entries

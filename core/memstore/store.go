@@ -4,7 +4,7 @@
 // It is sharded, bounded and exact. An entry is a 64-bit seeded hash of its key and one instant;
 // an entry that says nothing any more (a full bucket) may be dropped at any time, one that
 // owes something never is. Where there is no room, new keys share one overflow bucket for each
-// level and limit, which Stats counts: the one way in which others' traffic can change a
+// level and period, which Stats counts: the one way in which others' traffic can change a
 // decision. Two keys meet in one entry with probability n*n/2^65 for n live keys, and no
 // client can aim for it, since the seed is the process's own.
 package memstore

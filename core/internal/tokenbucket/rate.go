@@ -113,9 +113,13 @@ func (r Rate) Split(ticks int64) (sec, ns int64) {
 	return ticks / r.PerSec, ticks % r.PerSec * (int64(time.Second) / r.PerSec)
 }
 
-// Join is the inverse of Split.
+// Join is the inverse of Split, saturating where another resolution's ticks do not fit.
 func (r Rate) Join(sec, ns int64) int64 {
-	return sec*r.PerSec + ns/(int64(time.Second)/r.PerSec)
+	part := ns / (int64(time.Second) / r.PerSec)
+	if sec > (math.MaxInt64-part)/r.PerSec {
+		return math.MaxInt64
+	}
+	return sec*r.PerSec + part
 }
 
 // ceilDiv rounds a/b up, for positive numbers however large.
