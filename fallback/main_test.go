@@ -4,9 +4,15 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
+
+	"github.com/tierlimit/tierlimit/internal/redistest"
 )
 
 var discard = slog.New(slog.DiscardHandler)
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	logging.Disable() // go-redis tells of each dial that these tests make fail
+	goleak.VerifyTestMain(m, redistest.ClientLeftovers()...)
+}

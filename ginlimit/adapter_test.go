@@ -12,11 +12,12 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/ginlimit"
 	"github.com/tierlimit/tierlimit/internal/adaptertest"
+	"github.com/tierlimit/tierlimit/internal/redistest"
 )
 
 func TestMain(m *testing.M) {
 	gin.SetMode(gin.ReleaseMode)
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, redistest.ClientLeftovers()...)
 }
 
 func TestAdapter(t *testing.T) {

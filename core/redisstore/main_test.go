@@ -21,10 +21,7 @@ const defaultBudget = 50 * time.Millisecond
 
 func TestMain(m *testing.M) {
 	logging.Disable() // go-redis tells of each dial that these tests make fail
-	goleak.VerifyTestMain(m,
-		// Dials that go-redis has begun go on after the client was closed.
-		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).queuedNewConn.func2"),
-		goleak.IgnoreTopFunction("net.(*netFD).connect.func2"))
+	goleak.VerifyTestMain(m, redistest.ClientLeftovers()...)
 }
 
 // open makes a store that is closed before its client is.

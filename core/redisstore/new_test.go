@@ -28,7 +28,7 @@ func TestMistakesAreErrorsThatNameTheField(t *testing.T) {
 		"no client":          {nil, nil, "client is nil"},
 		"nil client":         {(*redis.Client)(nil), nil, "client is nil"},
 		"cluster":            {cluster, nil, "*redis.ClusterClient"},
-		"pipeline":           {redis.NewClient(&redis.Options{}).Pipeline(), nil, "only queues"},
+		"pipeline":           {client.Pipeline(), nil, "only queues"},
 		"cluster, universal": {universal, nil, "*redis.ClusterClient"},
 		"nil cluster":        {(*redis.ClusterClient)(nil), nil, "*redis.ClusterClient"},
 		"ring":               {ring, nil, "*redis.Ring"},

@@ -10,11 +10,13 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"go.uber.org/goleak"
+
+	"github.com/tierlimit/tierlimit/internal/redistest"
 )
 
 func TestMain(m *testing.M) {
 	logging.Disable() // it tells of each dial that these tests make fail
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, redistest.ClientLeftovers()...)
 }
 
 // impatient fails fast and never retries, so that a test sees the first error.
