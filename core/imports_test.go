@@ -24,7 +24,7 @@ type pkg struct {
 func list(t *testing.T, args ...string) (out []pkg) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("no go command")
+		t.Fatal("no go command in PATH")
 	}
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-e", "-json=ImportPath,Name,Standard,Imports,Deps"}, args...)...)
 	cmd.Dir = ".." // the module's root
