@@ -61,9 +61,10 @@ func (l *Limiter) With(p Policy) (*Limiter, error) {
 }
 
 // SetPolicy replaces the policy, all routes and, where opts say so, other options, at once and
-// for every later request: give every WithRoute again, those left out are gone. Buckets keep their state: what is owed stays owed as time, so a
-// higher rate helps immediately, and a lower one never locks anybody out for longer than its
-// own time to full. The name cannot change. An error changes nothing.
+// for every later request: give every WithRoute again, those left out are gone. Buckets keep
+// their state: what is owed stays owed as time, so a higher rate helps immediately, and a lower
+// one never locks anybody out for longer than its own time to full. The name cannot change. An
+// error changes nothing.
 func (l *Limiter) SetPolicy(p Policy, opts ...Option) error {
 	l.change.Lock()
 	defer l.change.Unlock()

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -11,7 +12,6 @@ import (
 // atomic pointer, never changed.
 type table struct {
 	config
-	policy Policy
 	base   *plan
 	routes map[string]*plan // by normalized endpoint
 	paths  map[string]*plan // by path, for routes that take every method
@@ -41,7 +41,7 @@ func compile(c config, p Policy, store Store) (*table, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
-	t := &table{config: c, policy: p, routes: map[string]*plan{}, paths: map[string]*plan{}}
+	t := &table{config: c, routes: map[string]*plan{}, paths: map[string]*plan{}}
 	t.base = t.plan("", p, make([]bool, len(p)))
 	if err := t.base.check(store); err != nil {
 		return nil, err
@@ -89,15 +89,16 @@ func (t *table) plan(endpoint string, p Policy, own []bool) *plan {
 
 // limits compiles a level's limits; part is what tells them apart in keys.
 func (t *table) limits(l *planLevel, limits []Limit, part func(Limit) string) []planLimit {
-	out := make([]planLimit, len(limits))
+	out, parts := make([]planLimit, len(limits)), make([]string, len(limits))
 	for i, limit := range limits {
+		parts[i] = part(limit)
 		nth := 1
-		for _, earlier := range limits[:i] {
-			if part(earlier) == part(limit) {
+		for _, earlier := range parts[:i] {
+			if earlier == parts[i] {
 				nth++
 			}
 		}
-		out[i] = planLimit{Limit: limit, name: l.Name, prefix: keyPrefix(t.name, l.route, l.Name, part(limit), limit.Algorithm, nth)}
+		out[i] = planLimit{Limit: limit, name: l.Name, prefix: keyPrefix(t.name, l.route, l.Name, parts[i], limit.Algorithm, nth)}
 		if i > 0 {
 			out[i].name += "-" + strconv.Itoa(i+1)
 		}
@@ -120,6 +121,24 @@ func (p *plan) check(store Store) error {
 		}
 	}
 	return nil
+}
+
+// has reports whether the plan has a level of that name.
+func (p *plan) has(level string) bool {
+	return slices.ContainsFunc(p.levels, func(l planLevel) bool { return l.Name == level })
+}
+
+// overrides are the plans of all routes, in no order.
+func (t *table) overrides() iter.Seq[*plan] {
+	return func(yield func(*plan) bool) {
+		for _, index := range []map[string]*plan{t.routes, t.paths} {
+			for _, p := range index {
+				if !yield(p) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // lookup finds the plan of an endpoint that is already normalized.

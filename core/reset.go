@@ -19,7 +19,7 @@ func (l *Limiter) Reset(ctx context.Context, r Request, levels ...string) error 
 		}
 	}
 	for _, name := range levels {
-		if !slices.ContainsFunc(p.levels, func(pl planLevel) bool { return pl.Name == name }) {
+		if !p.has(name) {
 			return fmt.Errorf("core: level %q is not in the policy of this request", name)
 		}
 	}

@@ -124,11 +124,7 @@ func (d Decision) violated() []string {
 	}
 	var out []string
 	for i := range a.buckets {
-		rank := a.rank(i)
-		if d.Reason == StoreFailed && a.outcomes[i].Err != nil && rank != rankFailed {
-			continue
-		}
-		if !a.buckets[i].Shadow && rank >= rankDenied {
+		if !a.buckets[i].Shadow && a.rank(i) >= rankDenied {
 			out = append(out, a.shownName(i))
 		}
 	}

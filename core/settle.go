@@ -49,8 +49,11 @@ func (d Decision) charged() *account {
 
 // giveBack refunds units of what each bucket was charged.
 func (a *account) giveBack(ctx context.Context, units int64) error {
+	if units == 0 {
+		return nil
+	}
 	buckets, outcomes := a.charged(units)
-	if units == 0 || len(buckets) == 0 {
+	if len(buckets) == 0 {
 		return nil
 	}
 	return a.limiter.store.Refund(ctx, buckets, outcomes)

@@ -17,15 +17,9 @@ func (l *Limiter) Stats() Stats {
 // some traffic, those with a misspelt template.
 func (l *Limiter) UnseenRoutes() []string {
 	var out []string
-	t := l.current.Load()
-	for _, r := range t.routes {
-		if !r.seen.Load() {
-			out = append(out, r.endpoint)
-		}
-	}
-	for _, r := range t.paths {
-		if !r.seen.Load() {
-			out = append(out, r.endpoint)
+	for p := range l.current.Load().overrides() {
+		if !p.seen.Load() {
+			out = append(out, p.endpoint)
 		}
 	}
 	slices.Sort(out)
@@ -36,19 +30,11 @@ func (l *Limiter) UnseenRoutes() []string {
 // use it to refuse a key for a level that does not exist.
 func (l *Limiter) HasLevel(name string) bool {
 	t := l.current.Load()
-	has := func(p *plan) bool {
-		return slices.ContainsFunc(p.levels, func(pl planLevel) bool { return pl.Name == name })
-	}
-	if has(t.base) {
+	if t.base.has(name) {
 		return true
 	}
-	for _, r := range t.routes {
-		if has(r) {
-			return true
-		}
-	}
-	for _, r := range t.paths {
-		if has(r) {
+	for p := range t.overrides() {
+		if p.has(name) {
 			return true
 		}
 	}

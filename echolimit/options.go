@@ -59,7 +59,8 @@ func WithPolicy(p core.Policy) Option {
 }
 
 // WithDeny answers refused requests in place of the problem document. The headers are set
-// already, the status, d.Status(), is the function's to write, and the handler is not run. An error it returns goes to echo's HTTPErrorHandler.
+// already, the status, d.Status(), is the function's to write, and the handler is not run. An
+// error it returns goes to echo's HTTPErrorHandler.
 func WithDeny(f func(echo.Context, core.Decision) error) Option {
 	return func(o *options) { o.deny = f; o.Require(f != nil, "WithDeny: function is nil") }
 }

@@ -94,16 +94,21 @@ func (c *call) admitted() bool {
 	return true
 }
 
+// charged reports whether unit i was charged, where the buckets as a whole were or were not.
+func (c *call) charged(i int, admitted bool) bool {
+	return c.op == opTake && c.reply[3*i] == 1 && (admitted || c.units[i].shadow)
+}
+
 // outcomes reads the reply. All that a client is told follows from the debt by integers.
 func (c *call) outcomes(out []core.Outcome) {
-	all := c.admitted()
+	admitted := c.admitted()
 	for i := range c.units {
 		u, o := &c.units[i], core.Outcome{Source: core.FromShared, Admits: c.reply[3*i] == 1}
 		debt := u.rate.Join(c.reply[3*i+1], c.reply[3*i+2])
 		if !o.Admits {
 			o.RetryAfter = u.rate.Wait(debt, u.cost)
 		}
-		if o.Charged = c.op == opTake && o.Admits && (all || u.shadow); o.Charged {
+		if o.Charged = c.charged(i, admitted); o.Charged {
 			o.Receipt = c.ends(i)
 		}
 		o.Remaining, o.ResetAfter = u.rate.Remaining(debt), u.rate.Next(debt)
@@ -122,10 +127,10 @@ func (c *call) giveBack() *call {
 	if c.op != opTake || c.err != nil {
 		return nil
 	}
-	all := c.admitted()
-	back := &call{op: opRefund, done: make(chan struct{})}
+	admitted := c.admitted()
+	back := &call{op: opRefund}
 	for i, u := range c.units {
-		if c.reply[3*i] == 1 && (all || u.shadow) {
+		if c.charged(i, admitted) {
 			u.ends = c.ends(i)
 			back.units = append(back.units, u)
 		}

@@ -22,11 +22,10 @@ func fault(err error) core.Fault {
 	if errors.Is(err, redis.Nil) {
 		return core.FaultRequest // the script never answers nil: an odd reply
 	}
-	var reply redis.Error
-	if !errors.As(err, &reply) {
+	text, answered := errorReply(err)
+	if !answered {
 		return core.FaultStore
 	}
-	text := reply.Error()
 	switch {
 	case containsAny(text, configFaults):
 		return core.FaultConfig

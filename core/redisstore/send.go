@@ -97,6 +97,16 @@ type once struct{ *redis.IntSliceCmd }
 func (once) NoRetry() bool { return true }
 
 func isNoScript(err error) bool {
-	var reply redis.Error
-	return errors.As(err, &reply) && strings.Contains(reply.Error(), "NOSCRIPT")
+	text, ok := errorReply(err)
+	return ok && strings.Contains(text, "NOSCRIPT")
+}
+
+// errorReply is the text of an error that the server answered, as against one that kept its
+// answer away.
+func errorReply(err error) (text string, ok bool) {
+	reply, ok := errors.AsType[redis.Error](err)
+	if !ok {
+		return "", false
+	}
+	return reply.Error(), true
 }
