@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -73,6 +74,9 @@ func TestTheStateOfTheSharedStoreIsShown(t *testing.T) {
 	l.Check(context.Background(), core.Request{})
 	for range 20 {
 		l.Check(context.Background(), core.Request{IP: loopback})
+	}
+	for end := time.Now().Add(time.Second); !store.Health().Degraded && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // the breaker is told beside the requests
 	}
 	want := `
 # HELP tierlimit_degraded 1 while some node of the shared store is failing and decisions are local.
