@@ -93,7 +93,7 @@ func (a *account) never(i int) bool { return a.cost > a.shown[i].Capacity() }
 
 // The ranks of a limit's part in a decision, from the least to the most telling.
 const (
-	rankUnanswered = iota // could not be judged, and does not mind
+	rankUnanswered = iota // was not judged, and does not mind
 	rankAdmitted
 	rankDenied
 	rankFailed // could not be judged, and is Closed
@@ -107,7 +107,7 @@ func (a *account) rank(i int) int {
 		return rankNever
 	case o.Err != nil && a.buckets[i].OnFailure == Closed:
 		return rankFailed
-	case o.Err != nil:
+	case o.Err != nil || o.Skipped:
 		return rankUnanswered
 	case o.Admits:
 		return rankAdmitted

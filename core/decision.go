@@ -73,6 +73,7 @@ type LevelResult struct {
 	ResetAfter time.Duration
 	Delay      time.Duration
 	Source     Source
+	Skipped    bool  // it was not judged, since another level had refused already; the numbers then mean nothing
 	Err        error // it could not be judged; the numbers then mean nothing
 }
 
@@ -88,7 +89,7 @@ func (d Decision) Levels() []LevelResult {
 			Level: b.Level, Policy: d.account.shownName(i), Limit: d.account.shown[i].Limit, Shadow: b.Shadow,
 			Denied:    d.account.rank(i) >= rankDenied,
 			Remaining: o.Remaining, RetryAfter: o.RetryAfter, ResetAfter: o.ResetAfter,
-			Delay: o.Delay, Source: o.Source, Err: o.Err,
+			Delay: o.Delay, Source: o.Source, Skipped: o.Skipped, Err: o.Err,
 		}
 	}
 	return out

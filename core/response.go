@@ -39,13 +39,13 @@ func (d Decision) retryAfter() int64 {
 }
 
 // items are the limits to show, of earlier limiters first, and the tightest of them. What is in
-// shadow is not shown, and what nobody could judge is not invented.
+// shadow is not shown, and what nobody has judged is not invented.
 func (a *account) items() (items []headerItem, tight headerItem) {
 	var best *Outcome
 	for _, at := range a.chain() {
 		for i := range at.buckets {
 			b, o := &at.buckets[i], &at.outcomes[i]
-			if b.Shadow || o.Err != nil {
+			if b.Shadow || o.Err != nil || o.Skipped {
 				continue
 			}
 			items = append(items, headerItem{at.shownName(i), at.shown[i].Quota, at.shown[i].Period, o.Remaining, o.ResetAfter})

@@ -71,6 +71,10 @@ type Outcome struct {
 	Source     Source
 	Err        error   // this bucket could not be judged; of the rest only Source is set
 	Receipt    Receipt // what Refund needs to know of the charge
+
+	// Skipped is that the bucket was not looked at, because another had refused the request
+	// already. It counts neither for nor against it, and nothing is said of it.
+	Skipped bool
 }
 
 // Receipt is written and read by one store and opaque to everybody else.
