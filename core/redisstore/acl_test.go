@@ -17,7 +17,7 @@ import (
 
 // rights are all that the store needs, as the docs list them. Connecting needs none: HELLO and
 // AUTH are always allowed, and what go-redis sends beside them may be refused.
-var rights = []any{"~tierlimit:*", "+evalsha", "+eval", "+time", "+get", "+set", "+del"}
+var rights = []any{"~tierlimit:*", "+evalsha", "+eval", "+time", "+mget", "+set", "+incrby", "+pexpire", "+del"}
 
 // restricted is a client whose user has these rights and no others.
 func restricted(t *testing.T, server *redistest.Server, rights ...any) *redis.Client {
@@ -56,7 +56,8 @@ func TestMissingRightIsTheOperatorsFault(t *testing.T) {
 			w := watching(s)
 			var err error
 			for _, run := range []func() error{
-				func() error { _, err := try(s, levels("")...); return err },
+				func() error { _, err := try(s, levels("")...); return err }, // writes anew
+				func() error { _, err := try(s, levels("")...); return err }, // moves what is there
 				func() error { return s.Reset(t.Context(), levels("")) },
 			} {
 				if failed := run(); failed != nil {
@@ -85,7 +86,7 @@ func TestMissingRightIsTheOperatorsFault(t *testing.T) {
 func TestRightsToOtherKeysAreNotNeeded(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	client := restricted(t, server, "~shop:*", "+evalsha", "+eval", "+time", "+get", "+set", "+del")
+	client := restricted(t, server, "~shop:*", "+evalsha", "+eval", "+time", "+mget", "+set", "+incrby", "+pexpire", "+del")
 	take(t, open(t, client, redisstore.WithBudget(patient), redisstore.WithPrefix("shop")), levels("")...)
 	_, err := try(open(t, client, redisstore.WithBudget(patient)), levels("")...)
 	if core.FaultOf(err) != core.FaultConfig || err == nil {

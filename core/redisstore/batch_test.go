@@ -58,7 +58,7 @@ func TestBusyCallersShareCalls(t *testing.T) {
 		}
 	})
 	n := calls(t, server)
-	t.Logf("3200 checks of 3 buckets: %d script calls, %d GET, %d SET", n["evalsha"], n["get"], n["set"])
+	t.Logf("3200 checks of 3 buckets: %d script calls, %d MGET, %d SET, %d INCRBY", n["evalsha"], n["mget"], n["set"], n["incrby"])
 	if n["evalsha"] > 3200/4 {
 		t.Errorf("3200 checks of 64 callers made %d calls, want them to share", n["evalsha"])
 	}

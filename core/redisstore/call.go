@@ -1,7 +1,7 @@
 package redisstore
 
 import (
-	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,16 +19,22 @@ const (
 	opReset  operation = "reset"
 )
 
-// call is one check on its way to Redis. It owns all it needs, since its caller may leave.
+// judges reports whether the operation is answered with what each bucket owes.
+func (o operation) judges() bool { return o == opTake || o == opPeek }
+
+// call is one check on its way to Redis. It owns all it needs, since its caller may leave. It
+// is released by the caller that got the answer, else by the flight that found no caller.
 type call struct {
 	op    operation
 	units []unit
 	state atomic.Int32
-	done  chan struct{} // closed when reply and err are set and the caller is still there
+	done  chan struct{} // sent to when the answer is set and the caller is still there
+	timer *time.Timer   // the caller's
 
-	now   core.Receipt // Redis' clock at the decision
-	reply []int64      // for each unit: admits, debt (s, ns)
-	err   error
+	now core.Receipt // Redis' clock at the decision
+	err error
+
+	room [4]unit
 }
 
 // The states of a call: waiting becomes answered or abandoned, once.
@@ -40,15 +46,26 @@ const (
 
 // unit is one bucket of a call.
 type unit struct {
-	key    string
+	key    string // without the store's prefix
 	rate   tokenbucket.Rate
 	cost   int64 // ticks
 	shadow bool
 	ends   core.Receipt // refund only: when the charge ends
+	debt   int64        // the answer: ticks, before the charge
 }
 
-func newCall(op operation, prefix string, buckets []core.Bucket, out []core.Outcome) (*call, error) {
-	c := &call{op: op, units: make([]unit, 0, len(buckets)), done: make(chan struct{})}
+// hangar keeps calls for another use. It belongs to one store: timers and channels must not
+// wander between the bubbles of testing/synctest.
+type hangar struct{ calls sync.Pool }
+
+func (h *hangar) newCall(op operation, buckets []core.Bucket, out []core.Outcome) (*call, error) {
+	c, ok := h.calls.Get().(*call)
+	if !ok {
+		c = &call{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+		c.timer.Stop()
+	}
+	c.op, c.units = op, c.room[:0]
+	c.state.Store(waiting)
 	for i := range buckets {
 		b := &buckets[i]
 		if op == opRefund && !out[i].Charged {
@@ -56,15 +73,23 @@ func newCall(op operation, prefix string, buckets []core.Bucket, out []core.Outc
 		}
 		rate, err := tokenbucket.Compile(b.Limit.Quota, b.Limit.Period, b.Limit.Capacity())
 		if err != nil {
+			h.release(c)
 			return nil, err
 		}
-		u := unit{key: prefix + b.Key, rate: rate, cost: rate.Cost(b.Cost), shadow: b.Shadow}
+		u := unit{key: b.Key, rate: rate, cost: rate.Cost(b.Cost), shadow: b.Shadow}
 		if op == opRefund {
 			u.ends = out[i].Receipt
 		}
 		c.units = append(c.units, u)
 	}
 	return c, nil
+}
+
+// release gives a call up for another use. It keeps nothing of its caller's alive.
+func (h *hangar) release(c *call) {
+	clear(c.room[:])
+	c.units, c.err = nil, nil
+	h.calls.Put(c)
 }
 
 // abandon leaves the call to itself, unless it has just been answered.
@@ -75,90 +100,71 @@ func (c *call) abandon() bool { return c.state.CompareAndSwap(waiting, abandoned
 func (c *call) pointless() bool { return c.op != opRefund && c.state.Load() == abandoned }
 
 // answer hands the result to the caller and reports whether there was still one.
-func (c *call) answer(now core.Receipt, reply []int64, err error) bool {
-	c.now, c.reply, c.err = now, reply, err
+func (c *call) answer(err error) bool {
+	c.err = err
 	if !c.state.CompareAndSwap(waiting, answered) {
 		return false
 	}
-	close(c.done)
+	c.done <- struct{}{}
 	return true
 }
 
-// admitted reports whether the buckets were charged.
+// admitted reports whether every bucket that is not shadow admits.
 func (c *call) admitted() bool {
 	for i := range c.units {
-		if c.reply[3*i] == 0 && !c.units[i].shadow {
+		if u := &c.units[i]; !u.shadow && !u.admits() {
 			return false
 		}
 	}
 	return true
 }
 
-// charged reports whether unit i was charged, where the buckets as a whole were or were not.
-func (c *call) charged(i int, admitted bool) bool {
-	return c.op == opTake && c.reply[3*i] == 1 && (admitted || c.units[i].shadow)
+func (u *unit) admits() bool { return u.rate.Admits(u.debt, u.cost) }
+
+// charged reports whether a unit was charged, where the buckets as a whole were admitted or not.
+func (c *call) charged(u *unit, admitted bool) bool {
+	return c.op == opTake && (admitted || u.shadow) && u.admits()
 }
 
-// outcomes reads the reply. All that a client is told follows from the debt by integers.
+// outcomes works out what the script did and what a client is told from what each bucket owed,
+// by the same integers.
 func (c *call) outcomes(out []core.Outcome) {
 	admitted := c.admitted()
 	for i := range c.units {
-		u, o := &c.units[i], core.Outcome{Source: core.FromShared, Admits: c.reply[3*i] == 1}
-		debt := u.rate.Join(c.reply[3*i+1], c.reply[3*i+2])
+		u, o := &c.units[i], &out[i]
+		*o = core.Outcome{Source: core.FromShared, Admits: u.admits(), Charged: c.charged(u, admitted)}
+		debt := u.debt
+		if o.Charged {
+			debt += u.cost
+			o.Receipt = c.after(u.rate, debt)
+		}
 		if !o.Admits {
 			o.RetryAfter = u.rate.Wait(debt, u.cost)
 		}
-		if o.Charged = c.charged(i, admitted); o.Charged {
-			o.Receipt = c.ends(i)
-		}
 		o.Remaining, o.ResetAfter = u.rate.Remaining(debt), u.rate.Next(debt)
-		out[i] = o
 	}
 }
 
-// ends is the instant at which the charge of unit i will have been refilled.
-func (c *call) ends(i int) core.Receipt {
-	sec, ns := c.now[0]+c.reply[3*i+1], c.now[1]+c.reply[3*i+2]
+// after is the instant that lies ticks after the decision.
+func (c *call) after(r tokenbucket.Rate, ticks int64) core.Receipt {
+	sec, ns := r.Split(ticks)
+	sec, ns = c.now[0]+sec, c.now[1]+ns
 	return core.Receipt{sec + ns/int64(time.Second), ns % int64(time.Second)}
 }
 
-// giveBack is the call that undoes a charge nobody is waiting for any more, or nil.
-func (c *call) giveBack() *call {
+// giveBack turns a call that nobody waits for into the one that undoes its charge, and reports
+// whether there is any.
+func (c *call) giveBack() bool {
 	if c.op != opTake || c.err != nil {
-		return nil
+		return false
 	}
-	admitted := c.admitted()
-	back := &call{op: opRefund}
-	for i, u := range c.units {
-		if c.charged(i, admitted) {
-			u.ends = c.ends(i)
-			back.units = append(back.units, u)
+	admitted, charged := c.admitted(), c.units[:0]
+	for _, u := range c.units {
+		if c.charged(&u, admitted) {
+			u.ends = c.after(u.rate, u.debt+u.cost)
+			charged = append(charged, u)
 		}
 	}
-	back.state.Store(abandoned) // nobody waits for it either
-	return back
+	c.op, c.units = opRefund, charged
+	return len(charged) > 0
 }
-
-const argsPerUnit = 7
-
-// appendTo writes the call as script arguments.
-func (c *call) appendTo(args []any) []any {
-	args = append(args, string(c.op), strconv.Itoa(len(c.units)))
-	for i := range c.units {
-		u := &c.units[i]
-		shadow := "0"
-		if u.shadow {
-			shadow = "1"
-		}
-		costS, costN := u.rate.Split(u.cost)
-		lastS, lastN := u.rate.Split(u.rate.Capacity)
-		if c.op == opRefund {
-			lastS, lastN = u.ends[0], u.ends[1]
-		}
-		args = append(args, "t", shadow, text(int64(time.Second)/u.rate.PerSec),
-			text(costS), text(costN), text(lastS), text(lastN))
-	}
-	return args
-}
-
-func text(n int64) string { return strconv.FormatInt(n, 10) }

@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	maxInFlight = 2   // calls under way: more would make each batch smaller, not the answer sooner
-	maxOverdue  = 8   // calls given up but not returned; bounds what a hung client can hold
-	maxBatch    = 128 // checks in one call; bounds how long Redis is busy with it
+	maxInFlight = 2    // calls under way: more would make each batch smaller, not the answer sooner
+	maxOverdue  = 8    // calls given up but not returned; bounds what a hung client can hold
+	maxBatch    = 128  // checks in one call; bounds how long Redis is busy with it
+	maxKeys     = 1024 // keys in one call, but for a single check that has more
 )
 
 var errLate = errors.New("redisstore: every call under way is late")
@@ -19,8 +20,9 @@ var errLate = errors.New("redisstore: every call under way is late")
 // calls under way leaves at once, the others leave together when a call returns.
 type queue struct {
 	budget time.Duration
-	send   func(batch []*call) error
+	send   func(*batch) error
 	report func(error) // once for each call that was sent
+	hangar
 
 	mu      sync.Mutex
 	waiting []*call
@@ -28,13 +30,7 @@ type queue struct {
 	overdue int           // under way and given up
 	airborn int           // under way at all
 	idle    chan struct{} // closed when none is; nil: nobody waits for that
-}
-
-// flight sends one batch after the other.
-type flight struct {
-	since time.Time // when its present batch left
-	trip  int       // which batch that is; 0: none is out
-	late  bool
+	spare   []*flight     // landed, for another take-off
 }
 
 // join adds c to the next batch. It refuses where waiting is hopeless: when every call under
@@ -71,89 +67,46 @@ func (q *queue) start() {
 	if len(q.waiting) == 0 || !q.room() {
 		return
 	}
-	f := &flight{since: time.Now()}
+	f := q.ready()
+	f.since = time.Now()
 	q.flights = append(q.flights, f)
 	q.airborn++
-	go q.fly(f)
+	go f.fly()
 }
 
-// fly sends batch after batch until none is waiting, or until one is so late that another
-// flight has taken its place.
-func (q *queue) fly(f *flight) {
-	defer q.end()
-	for trip := 1; ; trip++ {
-		batch := q.next(f, trip)
-		if batch == nil {
-			return
+func (q *queue) ready() *flight {
+	if n := len(q.spare); n > 0 {
+		f := q.spare[n-1]
+		q.spare = q.spare[:n-1]
+		return f
+	}
+	return newFlight(q)
+}
+
+// fill takes the calls that leave now, in order of arrival. Those whose caller has left were
+// never sent, so they were never charged.
+func (q *queue) fill(b *batch) {
+	keys, taken := 0, 0
+	for _, c := range q.waiting {
+		if len(b.calls) == maxBatch || (keys+len(c.units) > maxKeys && keys > 0) {
+			break
 		}
-		timer := time.AfterFunc(q.budget, func() { q.giveUp(f, trip) })
-		err := q.send(batch)
-		timer.Stop()
-		if !q.land(f) {
-			return
+		taken++
+		if c.pointless() {
+			q.release(c)
+			continue
 		}
-		q.report(err)
+		b.calls = append(b.calls, c)
+		keys += len(c.units)
 	}
-}
-
-// next takes the batch that leaves now; nil ends the flight.
-func (q *queue) next(f *flight, trip int) []*call {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	// Those whose caller has left were never sent, so they were never charged.
-	q.waiting = slices.DeleteFunc(q.waiting, (*call).pointless)
-	if len(q.waiting) == 0 {
-		q.waiting = nil
-		q.drop(f)
-		return nil
-	}
-	n := min(len(q.waiting), maxBatch)
-	batch := q.waiting[:n:n]
-	q.waiting = q.waiting[n:]
-	f.since, f.trip = time.Now(), trip
-	return batch
-}
-
-// giveUp stops counting on a flight whose answer is late, and lets another leave. The timer that
-// calls it may fire just as the answer comes.
-func (q *queue) giveUp(f *flight, trip int) {
-	q.mu.Lock()
-	if f.trip != trip {
-		q.mu.Unlock()
-		return
-	}
-	f.late = true
-	q.overdue++
-	q.drop(f)
-	q.start()
-	q.mu.Unlock()
-	q.report(errBudget)
-}
-
-// land reports whether the flight came back in time.
-func (q *queue) land(f *flight) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	f.trip = 0
-	if f.late {
-		q.overdue--
-		q.start()
-	}
-	return !f.late
+	left := copy(q.waiting, q.waiting[taken:])
+	clear(q.waiting[left:])
+	q.waiting = q.waiting[:left]
 }
 
 func (q *queue) drop(f *flight) {
 	if i := slices.Index(q.flights, f); i >= 0 {
 		q.flights = slices.Delete(q.flights, i, i+1)
-	}
-}
-
-func (q *queue) end() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.airborn--; q.airborn == 0 && q.idle != nil {
-		close(q.idle)
-		q.idle = nil
 	}
 }
 

@@ -29,7 +29,7 @@ func (h *hanging) Process(_ context.Context, cmd redis.Cmder) error {
 		time.Sleep(wait)
 		return errors.New("hung")
 	}
-	cmd.(interface{ SetVal([]int64) }).SetVal([]int64{1_790_000_000, 0, 1, 1, 0})
+	cmd.(interface{ SetVal([]int64) }).SetVal([]int64{1_790_000_000, 0, 0})
 	return nil
 }
 
@@ -154,6 +154,6 @@ type slow struct{ time.Duration }
 
 func (s slow) Process(_ context.Context, cmd redis.Cmder) error {
 	time.Sleep(s.Duration)
-	cmd.(interface{ SetVal([]int64) }).SetVal([]int64{1_790_000_000, 0, 1, 1, 0})
+	cmd.(interface{ SetVal([]int64) }).SetVal([]int64{1_790_000_000, 0, 0})
 	return nil
 }

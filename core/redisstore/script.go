@@ -6,16 +6,22 @@ import (
 	"encoding/hex"
 )
 
-// The script is one text made of parts, so that each algorithm is a file of its own.
+// The script is one text made of parts, in an order in which each uses those before it.
 var (
+	//go:embed lua/clock.lua
+	luaClock string
 	//go:embed lua/instant.lua
 	luaInstant string
+	//go:embed lua/save.lua
+	luaSave string
 	//go:embed lua/token_bucket.lua
 	luaTokenBucket string
+	//go:embed lua/shape.lua
+	luaShape string
 	//go:embed lua/batch.lua
 	luaBatch string
 
-	script    = luaInstant + luaTokenBucket + luaBatch
+	script    = luaClock + luaInstant + luaSave + luaTokenBucket + luaShape + luaBatch
 	scriptSHA = sha1Hex(script)
 )
 

@@ -3,7 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -15,26 +15,24 @@ import (
 // of a handshake and its own.
 const connectBudgets = 4
 
+var errOddReply = &core.StoreError{Fault: core.FaultRequest, Err: errors.New("redisstore: reply is not of the form that the script gives")}
+
 // send makes one script call for a batch and hands out the answers. What was charged for a
 // caller who has left is given back. The error is the call's, for all of the batch.
-func (s *Store) send(batch []*call) error {
-	reply, err := s.run(batch)
+func (s *Store) send(b *batch) error {
+	reply, err := s.run(b)
 	if err != nil {
 		err = classify(err)
+	} else if !b.decode(reply) {
+		err = errOddReply
 	}
-	var now core.Receipt
-	if err == nil {
-		now, reply = core.Receipt{reply[0], reply[1]}, reply[2:]
-	}
-	for _, c := range batch {
-		var mine []int64
-		if err == nil {
-			mine, reply = reply[:3*len(c.units)], reply[3*len(c.units):]
-		}
-		if !c.answer(now, mine, err) {
-			if back := c.giveBack(); back != nil {
-				s.queue.add(back)
-			}
+	for _, c := range b.calls {
+		switch {
+		case c.answer(err):
+		case c.giveBack():
+			s.queue.add(c)
+		default:
+			s.queue.release(c)
 		}
 	}
 	return err
@@ -42,34 +40,17 @@ func (s *Store) send(batch []*call) error {
 
 // run sends EVALSHA, and EVAL where the server does not know the script: that error proves
 // that nothing ran.
-func (s *Store) run(batch []*call) ([]int64, error) {
+func (s *Store) run(b *batch) ([]int64, error) {
 	// Nobody waits for longer than the budget, but a connection takes several round trips to
 	// set up: one that came late is there for the next call.
 	ctx, cancel := context.WithTimeout(context.Background(), connectBudgets*s.budget)
 	defer cancel()
-	units := 0
-	for _, c := range batch {
-		units += len(c.units)
-	}
-	args := make([]any, 0, 5+units*(1+argsPerUnit)+2*len(batch))
-	args = append(args, "evalsha", scriptSHA, units)
-	for _, c := range batch {
-		for i := range c.units {
-			args = append(args, c.units[i].key)
-		}
-	}
 	sec, ns := s.time()
-	args = append(args, sec, ns)
-	for _, c := range batch {
-		args = c.appendTo(args)
-	}
+	args := b.encode(s.prefix, sec, ns)
 	reply, err := s.process(ctx, args)
 	if err != nil && isNoScript(err) {
-		args[0], args[1] = "eval", script
+		args[0], args[1] = "eval", &script
 		reply, err = s.process(ctx, args)
-	}
-	if err == nil && len(reply) != 2+3*units {
-		err = &core.StoreError{Fault: core.FaultRequest, Err: fmt.Errorf("redisstore: reply has %d numbers, want %d", len(reply), 2+3*units)}
 	}
 	return reply, err
 }
@@ -80,12 +61,12 @@ func (s *Store) time() (sec, ns string) {
 		return "", ""
 	}
 	now := s.clock()
-	return text(now.Unix()), text(int64(now.Nanosecond()))
+	return strconv.FormatInt(now.Unix(), 10), strconv.Itoa(now.Nanosecond())
 }
 
 func (s *Store) process(ctx context.Context, args []any) ([]int64, error) {
 	cmd := once{redis.NewIntSliceCmd(ctx, args...)}
-	cmd.SetFirstKeyPos(3)
+	cmd.SetFirstKeyPos(head)
 	err := s.client.Process(ctx, cmd)
 	return cmd.Val(), err
 }

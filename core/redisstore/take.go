@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/tierlimit/tierlimit/core"
 )
@@ -45,34 +44,39 @@ func (s *Store) do(ctx context.Context, op operation, buckets []core.Bucket, out
 	if ctx.Err() != nil {
 		return gone(ctx)
 	}
-	c, err := newCall(op, s.prefix, buckets, out)
+	c, err := s.queue.newCall(op, buckets, out)
 	if err != nil {
 		return &core.StoreError{Fault: core.FaultRequest, Err: err}
 	}
 	if len(c.units) == 0 {
+		s.queue.release(c)
 		return nil
 	}
 	if err := s.queue.join(c); err != nil {
+		s.queue.release(c)
 		return err
 	}
-	timer := time.NewTimer(s.budget)
-	defer timer.Stop()
+	c.timer.Reset(s.budget)
 	select {
 	case <-c.done:
-	case <-timer.C:
+	case <-c.timer.C:
 		if c.abandon() {
 			return errBudget
 		}
+		<-c.done
 	case <-ctx.Done():
 		if c.abandon() {
 			return gone(ctx)
 		}
+		<-c.done
 	}
-	<-c.done
-	if c.err == nil && (op == opTake || op == opPeek) {
+	c.timer.Stop()
+	err = c.err
+	if err == nil && op.judges() {
 		c.outcomes(out)
 	}
-	return c.err
+	s.queue.release(c)
+	return err
 }
 
 // gone tells that nobody waits for the answer any more, for whatever reason.

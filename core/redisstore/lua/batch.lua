@@ -1,106 +1,88 @@
--- Many checks in one call. KEYS are the buckets of all of them in order.
--- ARGV: now (seconds, nanoseconds; empty: the server's clock), then for each check its
--- operation and number of buckets, then for each bucket
---   algorithm, shadow, tick in ns, cost (s, ns), capacity or end of charge (s, ns)
--- Reply: now (s, ns), then for each bucket: admits, debt (s, ns).
-local algorithms = {t = token_bucket}
-
-local now_s, now_n = tonumber(ARGV[1]), tonumber(ARGV[2])
-if not now_s then
-  local time = redis.pcall('TIME')
-  if time.err then
-    return time
-  end
-  now_s, now_n = tonumber(time[1]), tonumber(time[2]) * 1000
+-- One command reads every bucket. What is no string reads as missing and is replaced.
+local raws = pcall('MGET', unpack(KEYS))
+if raws.err then
+  return raws
 end
 
 local cells, order = {}, {}
-local reply = {now_s, now_n}
-local arg, key = 3, 1
+local reply, told = {now_s, now_n}, 2
 
-local function bucket()
-  local b = {
-    key = KEYS[key], algorithm = algorithms[ARGV[arg]], shadow = ARGV[arg + 1] == '1',
-    cost_s = tonumber(ARGV[arg + 3]), cost_n = tonumber(ARGV[arg + 4]),
-    cap_s = tonumber(ARGV[arg + 5]), cap_n = tonumber(ARGV[arg + 6]),
-    now_s = now_s, now_n = now_n - now_n % tonumber(ARGV[arg + 2]),
-    admits = true, debt_s = 0, debt_n = 0,
-  }
-  key, arg = key + 1, arg + 7
-  local cell = cells[b.key]
-  if not cell then
-    local err
-    cell, err = b.algorithm.load(b.key)
-    if err then
-      return nil, err
-    end
-    cell.key, cell.algorithm = b.key, b.algorithm
-    cells[b.key] = cell
-    order[#order + 1] = cell
-  end
-  b.cell = cell
-  return b
+local function cell_of(i, b)
+  local key = KEYS[i]
+  local cell = b.algorithm.read(raws[i])
+  cells[key], order[#order + 1] = cell, key
+  return cell
 end
 
-local operations = {}
+local function tell(s, n)
+  told = told + 1
+  if s < exact_s then
+    reply[told] = s * 1e9 + n
+  else
+    reply[told], reply[told + 1] = -s, n
+    told = told + 1
+  end
+end
+
+-- judge fills in what each bucket owes, and whether all that are not shadow admit.
+local function judge(shape, first)
+  local all = true
+  for i = 1, #shape do
+    local b = shape[i]
+    local cell = cells[KEYS[first + i]] or cell_of(first + i, b)
+    b.cell, b.admits = cell, b.judge(cell, b)
+    all = all and (b.admits or b.shadow)
+    tell(b.debt_s, b.debt_n)
+  end
+  return all
+end
+
+local operations = {peek = judge}
 
 -- take: every bucket that is not shadow admits, or none is charged.
-function operations.take(buckets, dry)
-  local all = true
-  for _, b in ipairs(buckets) do
-    b.algorithm.judge(b.cell, b)
-    all = all and (b.admits or b.shadow)
-  end
-  if dry then
-    return
-  end
-  for _, b in ipairs(buckets) do
+function operations.take(shape, first)
+  local all = judge(shape, first)
+  for i = 1, #shape do
+    local b = shape[i]
     if b.admits and (all or b.shadow) then
-      b.algorithm.charge(b.cell, b)
+      b.charge(b.cell, b)
     elseif b.stale then
       b.algorithm.owe(b.cell, b, b.debt_s, b.debt_n)
     end
   end
 end
 
-function operations.peek(buckets)
-  operations.take(buckets, true)
-end
-
 for _, name in ipairs({'debit', 'refund', 'reset'}) do
-  operations[name] = function(buckets)
-    for _, b in ipairs(buckets) do
-      b.algorithm[name](b.cell, b)
+  operations[name] = function(shape, first)
+    for i = 1, #shape do
+      local b = shape[i]
+      b.algorithm[name](cells[KEYS[first + i]] or cell_of(first + i, b), b)
     end
   end
 end
 
-while arg <= #ARGV do
-  local operation, count = operations[ARGV[arg]], tonumber(ARGV[arg + 1])
-  arg = arg + 2
-  local buckets = {}
-  for i = 1, count do
-    local b, err = bucket()
-    if err then
-      return err
-    end
-    buckets[i] = b
+local shapes, arg, key = {}, 3, 0
+while ARGV[arg] do
+  local shape = shapes[ARGV[arg]]
+  if not shape then
+    shape = spell(ARGV[arg + 1])
+    shape.run = operations[shape.operation]
+    shapes[ARGV[arg]] = shape
+    arg = arg + 1
   end
-  operation(buckets)
-  for _, b in ipairs(buckets) do
-    local at = #reply
-    reply[at + 1], reply[at + 2], reply[at + 3] = b.admits and 1 or 0, b.debt_s, b.debt_n
-  end
+  shape.run(shape, key)
+  arg, key = arg + 1, key + #shape
 end
 
 -- A write that is refused is refused by the server, not for its key: nothing of the batch stays.
-for i, cell in ipairs(order) do
+for i = 1, #order do
+  local cell = cells[order[i]]
   if cell.dirty then
-    local result = cell.algorithm.save(cell.key, cell, now_s, now_n)
+    local result = save(order[i], cell)
     if type(result) == 'table' and result.err then
-      for j = 1, i - 1 do
-        if order[j].dirty then
-          order[j].algorithm.undo(order[j].key, order[j], now_s, now_n)
+      for j = 1, cell.lives and i or i - 1 do
+        if cells[order[j]].dirty then
+          undo(order[j], cells[order[j]])
         end
       end
       return result

@@ -3,14 +3,14 @@
 
 -- A stored instant is one integer of nanoseconds as text. Anything else was not written here.
 local function parse(text)
-  if #text < 10 or #text > 25 or string.find(text, '%D') then
+  if #text < 10 or #text > 25 or find(text, '%D') then
     return nil
   end
-  return tonumber(string.sub(text, 1, -10)), tonumber(string.sub(text, -9))
+  return sub(text, 1, -10) + 0, sub(text, -9) + 0
 end
 
 local function format(s, n)
-  return string.format('%.0f%09.0f', s, n)
+  return text_of('%.0f%09.0f', s, n)
 end
 
 -- minus gives a - b, or zero where b is later.
@@ -36,3 +36,6 @@ end
 local function exceeds(as, an, bs, bn)
   return as > bs or (as == bs and an > bn)
 end
+
+-- Below this many seconds a span in nanoseconds is exact as one number.
+local exact_s = 9e6

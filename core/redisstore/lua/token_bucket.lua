@@ -2,54 +2,58 @@
 -- then is its debt.
 local token_bucket = {}
 
--- load reads a bucket once for the whole batch. A foreign value counts as a full bucket and is
--- replaced; an error that says something else is the server's.
-function token_bucket.load(key)
-  local raw = redis.pcall('GET', key)
-  local cell = {s = 0, n = 0}
-  if type(raw) == 'table' then
-    if string.sub(raw.err, 1, 9) ~= 'WRONGTYPE' then
-      return nil, raw
-    end
-  elseif raw then
+-- read turns what is stored into a cell, which lives if it owes something. A foreign value counts
+-- as a full bucket and is replaced.
+function token_bucket.read(raw)
+  if raw then
     local s, n = parse(raw)
-    if s then
-      cell.s, cell.n, cell.raw = s, n, raw
+    if s and exceeds(s, n, now_s, now_n) then
+      return {s = s, n = n, raw = raw, was_s = s, was_n = n, lives = true}
     end
   end
-  return cell
+  return {s = 0, n = 0}
 end
 
--- debt of a cell, no more than the time to full. A longer one was left by a wider limit or a
--- clock that has stepped back; it is forgiven once, by writing it anew.
-function token_bucket.debt(cell, b)
-  local s, n = minus(cell.s, cell.n, b.now_s, b.now_n)
-  if exceeds(s, n, b.cap_s, b.cap_n) then
-    return b.cap_s, b.cap_n, true
-  end
-  return s, n, false
-end
-
+-- judge finds the debt, which is no more than the time to full. A longer one was left by a wider
+-- limit or a clock that has stepped back; it is forgiven once, by writing it anew.
 function token_bucket.judge(cell, b)
-  local s, n, stale = token_bucket.debt(cell, b)
+  local s, n = cell.s - now_s, cell.n - b.now_n
+  if n < 0 then
+    s, n = s - 1, n + 1e9
+  end
+  if s < 0 then
+    s, n = 0, 0
+  elseif b.tick > 1 then
+    n = n - n % b.tick
+  end
+  local cap_s, cap_n = b.cap_s, b.cap_n
+  local stale = s > cap_s or (s == cap_s and n > cap_n)
+  if stale then
+    s, n, cell.stale = cap_s, cap_n, true
+  end
   b.stale, b.debt_s, b.debt_n = stale, s, n
-  local after_s, after_n = plus(s, n, b.cost_s, b.cost_n)
-  b.admits = not exceeds(after_s, after_n, b.cap_s, b.cap_n)
+  s, n = s + b.cost_s, n + b.cost_n
+  if n >= 1e9 then
+    s, n = s + 1, n - 1e9
+  end
+  b.after_s, b.after_n = s, n
+  return s < cap_s or (s == cap_s and n <= cap_n)
 end
 
 function token_bucket.owe(cell, b, s, n)
-  b.debt_s, b.debt_n = s, n
-  cell.s, cell.n = plus(b.now_s, b.now_n, s, n)
-  cell.dirty = true
+  cell.s, cell.n = plus(now_s, b.now_n, s, n)
+  cell.dirty, cell.moved = true, nil
 end
 
+-- charge notes the text of the first step that a cell is moved by.
 function token_bucket.charge(cell, b)
-  token_bucket.owe(cell, b, plus(b.debt_s, b.debt_n, b.cost_s, b.cost_n))
+  local moved = not cell.dirty and b.moved
+  token_bucket.owe(cell, b, b.after_s, b.after_n)
+  cell.moved = moved
 end
 
 function token_bucket.debit(cell, b)
-  token_bucket.judge(cell, b)
-  if b.admits then
+  if token_bucket.judge(cell, b) then
     token_bucket.charge(cell, b)
   elseif not b.stale then
     token_bucket.owe(cell, b, b.cap_s, b.cap_n)
@@ -59,35 +63,14 @@ end
 -- refund: cap holds the instant at which the charge ends. What lies between now and then is all
 -- of it that time has not given back.
 function token_bucket.refund(cell, b)
-  local give_s, give_n = minus(b.cap_s, b.cap_n, b.now_s, b.now_n)
+  local give_s, give_n = minus(b.cap_s, b.cap_n, now_s, b.now_n)
   if exceeds(give_s, give_n, b.cost_s, b.cost_n) then
     give_s, give_n = b.cost_s, b.cost_n
   end
-  local s, n = minus(cell.s, cell.n, b.now_s, b.now_n)
+  local s, n = minus(cell.s, cell.n, now_s, b.now_n)
   token_bucket.owe(cell, b, minus(s, n, give_s, give_n))
 end
 
 function token_bucket.reset(cell, b)
   token_bucket.owe(cell, b, 0, 0)
-end
-
--- The grace covers nodes whose clocks differ when a replica takes over.
-local grace_ms = 500
-
-function token_bucket.save(key, cell, now_s, now_n)
-  local s, n = minus(cell.s, cell.n, now_s, now_n)
-  if s == 0 and n == 0 then
-    return redis.pcall('DEL', key)
-  end
-  local ttl = s * 1000 + math.ceil(n / 1e6) + grace_ms
-  return redis.pcall('SET', key, format(cell.s, cell.n), 'PX', string.format('%.0f', ttl))
-end
-
-function token_bucket.undo(key, cell, now_s, now_n)
-  if not cell.raw then
-    redis.pcall('DEL', key)
-    return
-  end
-  cell.s, cell.n = parse(cell.raw)
-  token_bucket.save(key, cell, now_s, now_n)
 end
