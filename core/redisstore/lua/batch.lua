@@ -14,16 +14,6 @@ local function cell_of(i, b)
   return cell
 end
 
-local function tell(s, n)
-  told = told + 1
-  if s < exact_s then
-    reply[told] = s * 1e9 + n
-  else
-    reply[told], reply[told + 1] = -s, n
-    told = told + 1
-  end
-end
-
 -- judge fills in what each bucket owes, and whether all that are not shadow admit.
 local function judge(shape, first)
   local all = true
@@ -32,7 +22,13 @@ local function judge(shape, first)
     local cell = cells[KEYS[first + i]] or cell_of(first + i, b)
     b.cell, b.admits = cell, b.judge(cell, b)
     all = all and (b.admits or b.shadow)
-    tell(b.debt_s, b.debt_n)
+    if b.debt_s < exact_s then
+      told = told + 1
+      reply[told] = b.debt_s * 1e9 + b.debt_n
+    else
+      reply[told + 1], reply[told + 2] = -b.debt_s, b.debt_n
+      told = told + 2
+    end
   end
   return all
 end

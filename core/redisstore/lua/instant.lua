@@ -3,7 +3,7 @@
 
 -- A stored instant is one integer of nanoseconds as text. Anything else was not written here.
 local function parse(text)
-  if #text < 10 or #text > 25 or find(text, '%D') then
+  if #text < 10 or #text > 25 or not find(text, '^%d+$') then
     return nil
   end
   return sub(text, 1, -10) + 0, sub(text, -9) + 0

@@ -3,15 +3,16 @@
 local token_bucket = {}
 
 -- read turns what is stored into a cell, which lives if it owes something. A foreign value counts
--- as a full bucket and is replaced.
+-- as a full bucket and is replaced. Every field has its place from the start: a Lua table that
+-- grows is dear.
 function token_bucket.read(raw)
   if raw then
     local s, n = parse(raw)
     if s and exceeds(s, n, now_s, now_n) then
-      return {s = s, n = n, raw = raw, was_s = s, was_n = n, lives = true}
+      return {s = s, n = n, dirty = false, moved = false, raw = raw, was_s = s, was_n = n, lives = true}
     end
   end
-  return {s = 0, n = 0}
+  return {s = 0, n = 0, dirty = false, moved = false}
 end
 
 -- judge finds the debt, which is no more than the time to full. A longer one was left by a wider
@@ -42,14 +43,19 @@ end
 
 function token_bucket.owe(cell, b, s, n)
   cell.s, cell.n = plus(now_s, b.now_n, s, n)
-  cell.dirty, cell.moved = true, nil
+  cell.dirty, cell.moved = true, false
 end
 
--- charge notes the text of the first step that a cell is moved by.
+-- charge is owe for what judge has worked out. It notes the text of the first step that a cell
+-- is moved by.
 function token_bucket.charge(cell, b)
-  local moved = not cell.dirty and b.moved
-  token_bucket.owe(cell, b, b.after_s, b.after_n)
-  cell.moved = moved
+  local s, n = now_s + b.after_s, b.now_n + b.after_n
+  if n >= 1e9 then
+    s, n = s + 1, n - 1e9
+  end
+  cell.s, cell.n = s, n
+  cell.moved = not cell.dirty and b.moved
+  cell.dirty = true
 end
 
 function token_bucket.debit(cell, b)
