@@ -43,7 +43,7 @@ func (s *Store) Peek(ctx context.Context, buckets []core.Bucket, out []core.Outc
 // service so busy that answers come late.
 func (s *Store) remember(ctx context.Context, buckets []core.Bucket, out []core.Outcome) {
 	for i := range buckets {
-		if b := &buckets[i]; !out[i].Admits && out[i].Remaining == 0 && b.OnFailure == core.Local {
+		if b := &buckets[i]; !out[i].Admits && out[i].Remaining == 0 && out[i].Source == core.FromShared && b.OnFailure == core.Local {
 			local := s.scaled(b)
 			local.Cost = local.Limit.Capacity()
 			_ = s.local.Debit(ctx, []core.Bucket{local}) // fails only when closed

@@ -31,8 +31,9 @@ type call struct {
 	done  chan struct{} // sent to when the answer is set and the caller is still there
 	timer *time.Timer   // the caller's
 
-	now core.Receipt // Redis' clock at the decision
-	err error
+	now   core.Receipt // Redis' clock at the decision
+	since int64        // the denials' clock before that
+	err   error
 
 	room [4]unit
 }
@@ -52,6 +53,8 @@ type unit struct {
 	shadow bool
 	ends   core.Receipt // refund only: when the charge ends
 	debt   int64        // the answer: ticks, before the charge
+	hash   uint64       // for the denials
+	epoch  uint32
 }
 
 // hangar keeps calls for another use. It belongs to one store: timers and channels must not

@@ -170,3 +170,10 @@ func (w *watch) reports() (good int, bad []error) {
 	defer w.mu.Unlock()
 	return w.good, append([]error(nil), w.bad...)
 }
+
+func reset(t testing.TB, s core.Store, buckets ...core.Bucket) {
+	t.Helper()
+	if err := s.Reset(context.Background(), buckets); err != nil {
+		t.Fatalf("Reset: %v", err)
+	}
+}

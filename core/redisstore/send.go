@@ -27,6 +27,7 @@ func (s *Store) send(b *batch) error {
 		err = errOddReply
 	}
 	for _, c := range b.calls {
+		s.denials.forget(c)
 		switch {
 		case c.answer(err):
 		case c.giveBack():

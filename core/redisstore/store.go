@@ -26,13 +26,14 @@ type Client interface {
 
 // Store is a core.Store in Redis. It is safe for concurrent use.
 type Store struct {
-	client Client
-	budget time.Duration
-	prefix string
-	clock  func() time.Time // nil: the server's
-	queue  queue
-	watch  watchers
-	closed atomic.Bool
+	client  Client
+	budget  time.Duration
+	prefix  string
+	clock   func() time.Time // nil: the server's
+	queue   queue
+	denials denials
+	watch   watchers
+	closed  atomic.Bool
 }
 
 // Option configures a Store.
@@ -58,6 +59,20 @@ func WithPrefix(prefix string) Option {
 			return fmt.Errorf("prefix is %q, want 1 to 64 letters, digits, dots, _ or -", prefix)
 		}
 		s.prefix = prefix + ":"
+		return nil
+	}
+}
+
+// WithDenyCache sets for how long at most a denial is remembered in this process, 0 to 1 min; the
+// default is 1 s, 0 asks Redis each time. Requests that need more than a remembered bucket can
+// hold by now are refused here, in nanoseconds, as core.FromCache. A reset or refund made
+// through this store counts at once, one made by another replica within that time.
+func WithDenyCache(age time.Duration) Option {
+	return func(s *Store) error {
+		if age < 0 || age > time.Minute {
+			return fmt.Errorf("deny cache age is %v, want 0 to 1m", age)
+		}
+		s.denials.age = int64(age)
 		return nil
 	}
 }
@@ -88,6 +103,7 @@ func validPrefix(p string) bool {
 // of it has to be changed. New does no I/O, so a service starts while Redis is away.
 func New(client Client, opts ...Option) (*Store, error) {
 	s := &Store{client: client, budget: 50 * time.Millisecond, prefix: "tierlimit:"}
+	s.denials.age = int64(defaultDenyAge)
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, errors.New("redisstore: option is nil, want a redisstore.With... option")
@@ -111,6 +127,7 @@ func New(client Client, opts ...Option) (*Store, error) {
 	case *redis.ClusterClient, *redis.Ring:
 		return nil, fmt.Errorf("redisstore: client is a %T, want a *redis.Client: one server, or Sentinel", client)
 	}
+	s.denials.open(s.clock)
 	s.queue.budget, s.queue.send, s.queue.report = s.budget, s.send, s.report
 	return s, nil
 }

@@ -44,6 +44,9 @@ func (s *Store) do(ctx context.Context, op operation, buckets []core.Bucket, out
 	if ctx.Err() != nil {
 		return gone(ctx)
 	}
+	if op == opTake && s.denials.refuses(buckets, out) {
+		return nil
+	}
 	c, err := s.queue.newCall(op, buckets, out)
 	if err != nil {
 		return &core.StoreError{Fault: core.FaultRequest, Err: err}
@@ -52,6 +55,7 @@ func (s *Store) do(ctx context.Context, op operation, buckets []core.Bucket, out
 		s.queue.release(c)
 		return nil
 	}
+	s.denials.track(c)
 	if err := s.queue.join(c); err != nil {
 		s.queue.release(c)
 		return err
@@ -73,6 +77,7 @@ func (s *Store) do(ctx context.Context, op operation, buckets []core.Bucket, out
 	c.timer.Stop()
 	err = c.err
 	if err == nil && op.judges() {
+		s.denials.learn(c)
 		c.outcomes(out)
 	}
 	s.queue.release(c)
