@@ -113,10 +113,11 @@ func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Cont
 // open finds the buckets of a request.
 func (l *Limiter) open(r *Request) *account {
 	t := l.current.Load()
-	a := newAccount(l, t)
 	r.Endpoint = normalizeEndpoint(r.Endpoint)
 	r.IP = clientKey(r.IP, t.ipv6Prefix)
-	if p := t.lookup(r.Endpoint); !p.exempt {
+	p := t.lookup(r.Endpoint)
+	a := newAccount(l, t, p)
+	if !p.exempt {
 		a.add(r, p)
 	}
 	return a
@@ -133,11 +134,12 @@ func clientKey(ip netip.Addr, ipv6Prefix int) netip.Addr {
 	return ip
 }
 
-func (l *Limiter) limitsOf(t *table, level *planLevel, r *Request) []planLimit {
+func (l *Limiter) limitsOf(t *table, level *planLevel, r *Request, lent *guest) []planLimit {
 	if level.LimitsFor == nil {
 		return level.limits
 	}
-	limits := level.LimitsFor(r)
+	limits := level.LimitsFor(lent.of(r))
+	lent.leave(r)
 	if len(limits) == 0 {
 		return level.limits
 	}
