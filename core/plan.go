@@ -37,7 +37,8 @@ type planLevel struct {
 
 type planLimit struct {
 	Limit
-	name   string // header item: "user", then "user-2"
+	name   string // in reports: "user", then "user-2"
+	item   policyItem
 	prefix string // of the bucket's key
 }
 
@@ -110,6 +111,7 @@ func (t *table) limits(l *planLevel, limits []Limit, part func(Limit) string) []
 		if i > 0 {
 			out[i].name += "-" + strconv.Itoa(i+1)
 		}
+		out[i].item = newPolicyItem(out[i].name, limit)
 	}
 	return out
 }

@@ -3,66 +3,41 @@ package core
 import (
 	"encoding/json"
 	"iter"
-	"strconv"
 )
 
 // Headers are the response headers of the decision: the formats that the limiter was made
 // with, and Retry-After on a denial that ends by itself. Set them, do not add: they are of all
 // the limiters that decided this request. Reading them twice gives the same values.
 func (d Decision) Headers() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		a := d.account
-		if a == nil {
-			return
-		}
-		items, tight := a.items()
-		if len(items) > 0 {
-			for _, f := range a.table.headers {
-				for name, value := range f.fields(tight, items, a.now) {
-					if !yield(name, value) {
-						return
-					}
-				}
-			}
-		}
-		if !d.Allowed && d.RetryAfter > 0 {
-			yield("Retry-After", strconv.FormatInt(d.retryAfter(), 10))
+	// No more than this, so that it is inlined and neither iterator nor loop body is on the heap.
+	return func(yield func(string, string) bool) { d.headers(yield) }
+}
+
+func (d *Decision) headers(yield func(string, string) bool) {
+	a := d.account
+	if a == nil {
+		return
+	}
+	var itemRoom [8]headerItem
+	var textRoom [384]byte
+	var fieldRoom [8]field // two formats and Retry-After
+	list := fieldList{textRoom[:0], fieldRoom[:0]}
+	if items := a.items(itemRoom[:0]); len(items) > 0 {
+		for _, f := range a.table.headers {
+			list = list.add(f, items, a.now)
 		}
 	}
+	if !d.Allowed && d.RetryAfter > 0 {
+		list = list.number("Retry-After", d.retryAfter())
+	}
+	list.each(yield)
 }
 
 // retryAfter is the delay-seconds of RFC 9110 section 10.2.3, at least 1, spread upward by the
 // jitter.
-func (d Decision) retryAfter() int64 {
+func (d *Decision) retryAfter() int64 {
 	wait := max(seconds(d.RetryAfter), 1)
 	return wait + int64(float64(wait)*d.account.table.jitter*d.account.spread)
-}
-
-// items are the limits to show, of earlier limiters first, and the tightest of them. What is in
-// shadow is not shown, and what nobody has judged is not invented.
-func (a *account) items() (items []headerItem, tight headerItem) {
-	var best *Outcome
-	for _, at := range a.chain() {
-		for i := range at.buckets {
-			b, o := &at.buckets[i], &at.outcomes[i]
-			if b.Shadow || o.Err != nil || o.Skipped {
-				continue
-			}
-			items = append(items, headerItem{at.shownName(i), at.shown[i].Quota, at.shown[i].Period, o.Remaining, o.ResetAfter})
-			if best == nil || tighter(o, best) {
-				best, tight = o, items[len(items)-1]
-			}
-		}
-	}
-	return items, tight
-}
-
-// chain is this limiter's account and those before it on the request, in order of deciding.
-func (a *account) chain() []*account {
-	if a.earlier == nil {
-		return []*account{a}
-	}
-	return append(a.earlier.chain(), a)
 }
 
 // shownName tells a second limiter's limits from the first one's.
