@@ -57,7 +57,7 @@ func (a *account) add(r *Request, p *plan) {
 			}
 			continue
 		}
-		id = sealID(id, 0, l.scope, a.table.hasher)
+		id = sealID(id, l.scope, a.table.hasher)
 		limits := a.limiter.limitsOf(a.table, l, r, &lent)
 		for j := range limits {
 			limit := &limits[j]
@@ -98,13 +98,13 @@ func (a *account) ask(ctx context.Context, judge func(context.Context, []Bucket,
 			*o = Outcome{Source: FromNothing, Err: err}
 		}
 		if a.never(i) {
-			o.RetryAfter, o.Remaining = 0, min(o.Remaining, a.shown[i].Capacity())
+			o.RetryAfter, o.Remaining = 0, min(o.Remaining, a.shown[i].most)
 		}
 	}
 }
 
 // never reports whether limit i can never admit the cost, whatever the store says.
-func (a *account) never(i int) bool { return a.cost > a.shown[i].Capacity() }
+func (a *account) never(i int) bool { return a.cost > a.shown[i].most }
 
 // The ranks of a limit's part in a decision, from the least to the most telling.
 const (

@@ -54,7 +54,7 @@ func (a *account) takeBack(ctx context.Context) {
 	for i := range a.outcomes {
 		if o := &a.outcomes[i]; o.Charged {
 			o.Charged = false
-			if o.Remaining += a.cost; o.Remaining == a.shown[i].Capacity() {
+			if o.Remaining += a.cost; o.Remaining == a.shown[i].most {
 				o.ResetAfter = 0
 			}
 		}

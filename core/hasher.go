@@ -28,15 +28,15 @@ func newHasher(secret []byte) *hasher {
 	return h
 }
 
-// seal puts the hash of what lies behind b[n:] in its place.
-func (h *hasher) seal(b []byte, n int) []byte {
+// seal puts the hash of b in its place.
+func (h *hasher) seal(b []byte) []byte {
 	var sum [sha256.Size]byte
 	if h == nil {
-		sum = sha256.Sum256(b[n:])
+		sum = sha256.Sum256(b)
 	} else {
 		m := h.idle.Get().(*mac)
 		m.Reset()
-		for rest := b[n:]; len(rest) > 0; {
+		for rest := b; len(rest) > 0; {
 			k := copy(m.in[:], rest)
 			m.Write(m.in[:k])
 			rest = rest[k:]
@@ -45,5 +45,5 @@ func (h *hasher) seal(b []byte, n int) []byte {
 		sum = m.sum
 		h.idle.Put(m)
 	}
-	return hex.AppendEncode(append(b[:n], '#'), sum[:16])
+	return hex.AppendEncode(append(b[:0], '#'), sum[:16])
 }

@@ -55,38 +55,37 @@ func tierOf(l Limit) string {
 
 // keyPart escapes what the service itself names, or hashes it when it is long. Readable
 // keys are worth it here: they are what an operator sees.
-func keyPart(s string) string { return string(sealPart([]byte(s), 0)) }
+func keyPart(s string) string { return string(sealPart([]byte(s))) }
 
-// sealPart makes a part of a key of what lies behind b[n:].
-func sealPart(b []byte, n int) []byte {
+// sealPart turns b into a part of a key.
+func sealPart(b []byte) []byte {
 	odd := 0
-	for _, c := range b[n:] {
-		if !safe(c) {
+	for _, c := range b {
+		if !plain[c] {
 			odd++
 		}
 	}
 	switch size := len(b) + 2*odd; {
-	case size-n > maxEscaped:
-		return (*hasher)(nil).seal(b, n)
+	case size > maxEscaped:
+		return (*hasher)(nil).seal(b)
 	case odd > 0:
 		b = escape(b, size)
 	}
 	return b
 }
 
-// sealID makes an id of what lies behind b[n:]. Identities of callers are always hashed, since
+// sealID turns b into the id of a level. Identities of callers are always hashed, since
 // they may be secrets such as API keys; an address is only hashed when a secret was given for it.
-func sealID(b []byte, n int, s scope, h *hasher) []byte {
+func sealID(b []byte, s scope, h *hasher) []byte {
 	if s == scopeCaller || (s == scopeAddress && h != nil) {
-		return h.seal(b, n)
+		return h.seal(b)
 	}
-	return sealPart(b, n)
+	return sealPart(b)
 }
 
 const upperHex = "0123456789ABCDEF"
 
-// escape stretches b to size, from its end so that nothing is overwritten unread. What stands
-// before the part that needs it moves onto itself.
+// escape stretches b to size, from its end so that nothing is overwritten unread.
 func escape(b []byte, size int) []byte {
 	from := len(b)
 	for len(b) < size {
@@ -94,7 +93,7 @@ func escape(b []byte, size int) []byte {
 	}
 	for to := size; from < to; {
 		from--
-		if c := b[from]; safe(c) {
+		if c := b[from]; plain[c] {
 			to--
 			b[to] = c
 		} else {
@@ -105,10 +104,10 @@ func escape(b []byte, size int) []byte {
 	return b
 }
 
-func safe(c byte) bool {
-	switch {
-	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		return true
+// plain are the bytes that stand for themselves: asked for each byte of each id, it is a table.
+var plain = func() (t [256]bool) {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") {
+		t[c] = true
 	}
-	return c == '-' || c == '_' || c == '.' || c == '/'
-}
+	return t
+}()

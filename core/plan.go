@@ -37,6 +37,7 @@ type planLevel struct {
 
 type planLimit struct {
 	Limit
+	most   int64  // its capacity
 	name   string // in reports: "user", then "user-2"
 	item   policyItem
 	prefix string // of the bucket's key
@@ -107,7 +108,7 @@ func (t *table) limits(l *planLevel, limits []Limit, part func(Limit) string) []
 				nth++
 			}
 		}
-		out[i] = planLimit{Limit: limit, name: l.Name, prefix: keyPrefix(t.name, l.route, l.Name, parts[i], limit.Algorithm, nth)}
+		out[i] = planLimit{Limit: limit, most: limit.Capacity(), name: l.Name, prefix: keyPrefix(t.name, l.route, l.Name, parts[i], limit.Algorithm, nth)}
 		if i > 0 {
 			out[i].name += "-" + strconv.Itoa(i+1)
 		}
