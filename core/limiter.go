@@ -17,6 +17,7 @@ type Limiter struct {
 	current atomic.Pointer[table]
 	change  sync.Mutex // SetPolicy, one at a time
 
+	spellings spellings
 	derived   *atomic.Int64 // how many With has made, counted over the whole family
 	noAddress atomic.Uint64
 	badLimits atomic.Uint64
@@ -113,7 +114,7 @@ func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Cont
 // open finds the buckets of a request.
 func (l *Limiter) open(r *Request) *account {
 	t := l.current.Load()
-	r.Endpoint = normalizeEndpoint(r.Endpoint)
+	r.Endpoint = l.spellings.of(r.Endpoint)
 	r.IP = clientKey(r.IP, t.ipv6Prefix)
 	p := t.lookup(r.Endpoint)
 	a := newAccount(l, t, p)
@@ -143,6 +144,9 @@ func (l *Limiter) limitsOf(t *table, level *planLevel, r *Request, lent *guest) 
 	if len(limits) == 0 {
 		return level.limits
 	}
+	if known := level.tiers.of(limits); known != nil {
+		return known
+	}
 	has := l.store.Traits().Algorithms
 	for _, limit := range limits {
 		if limit.Validate() != nil || !slices.Contains(has, limit.Algorithm) {
@@ -150,7 +154,9 @@ func (l *Limiter) limitsOf(t *table, level *planLevel, r *Request, lent *guest) 
 			return level.limits
 		}
 	}
-	return t.limits(level, limits, tierOf)
+	compiled := t.limits(level, limits, tierOf)
+	level.tiers.add(limits, compiled)
+	return compiled
 }
 
 // Close closes the store. Limiters that share a store are closed together; closing twice is

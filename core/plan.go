@@ -33,6 +33,7 @@ type planLevel struct {
 	reads  reading
 	route  string // "" when the bucket is shared with other routes
 	limits []planLimit
+	tiers  *tiers
 }
 
 type planLimit struct {
@@ -86,7 +87,7 @@ func (t *table) plan(endpoint string, p Policy, own []bool) *plan {
 		return out
 	}
 	for i, level := range p {
-		pl := planLevel{Level: level, reads: readingOf(level.Key)}
+		pl := planLevel{Level: level, reads: readingOf(level.Key), tiers: new(tiers)}
 		if own[i] {
 			pl.route = endpoint
 		}
