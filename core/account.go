@@ -75,9 +75,9 @@ func (a *account) add(r *Request, p *plan) {
 			ends = append(ends, len(keys))
 		}
 	}
-	all, start := string(keys), 0
+	text, start := string(keys), 0
 	for i, end := range ends {
-		a.buckets[i].Key, start = all[start:end], end
+		a.buckets[i].Key, start = text[start:end], end
 	}
 	if n := len(a.buckets); n <= cap(a.outcomes) {
 		a.outcomes = a.outcomes[:n]

@@ -11,6 +11,7 @@ const (
 	readsAddress
 	readsUser
 	readsEndpoint
+	readsAll
 	readsNothing
 )
 
@@ -23,7 +24,10 @@ func addressOf(r *Request) (string, bool) {
 
 func userOf(r *Request) (string, bool)     { return r.User, r.User != "" }
 func endpointOf(r *Request) (string, bool) { return r.Endpoint, r.Endpoint != "" }
-func everybody(*Request) (string, bool)    { return "all", true }
+func everybody(*Request) (string, bool)    { return all, true }
+
+// all is the one key of Global.
+const all = "all"
 
 // readingOf asks the function itself and not the constructor of its level: whoever made the level
 // may have given it another Key since. Functions that capture nothing differ in their code.
@@ -35,6 +39,8 @@ func readingOf(key func(*Request) (string, bool)) reading {
 		return readsUser
 	case reflect.ValueOf(endpointOf).Pointer():
 		return readsEndpoint
+	case reflect.ValueOf(everybody).Pointer():
+		return readsAll
 	case reflect.ValueOf(Provided).Pointer():
 		return readsNothing
 	}

@@ -53,6 +53,8 @@ func (r *Request) appendKey(b []byte, l *planLevel, lent *guest) (_ []byte, ok b
 			key, ok = r.User, true
 		case readsEndpoint:
 			key, ok = r.Endpoint, true
+		case readsAll:
+			key, ok = all, true
 		case readsNothing:
 		default:
 			key, ok = l.Key(lent.of(r))
