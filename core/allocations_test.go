@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,8 +55,24 @@ func TestAllocationsOfADecision(t *testing.T) {
 	}
 }
 
+// Up to eight limits have room in the account itself.
+func TestAllocationsByNumberOfLimits(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for n := 1; n <= 8; n++ {
+		l := limiter(t, admitting(), core.Policy{core.PerUser(slices.Repeat([]core.Limit{ok1}, n)...)})
+		if got := testing.AllocsPerRun(200, func() { l.Check(ctx, user("ann")) }); got > 2 {
+			t.Errorf("%d limits: Check allocates %v times, want 2", n, got)
+		}
+	}
+}
+
 // What an adapter pays beyond: the context, and nothing to read it.
 func TestAllocationsOfAdmit(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
 	l, r := limiter(t, admitting(), three()), typical()
 	if got := testing.AllocsPerRun(200, func() {
 		ctx, d := l.Admit(ctx, r, time.Second)
