@@ -55,6 +55,14 @@ func TestAllocationsOfADecision(t *testing.T) {
 	}
 }
 
+// A refusal is what a flood is answered with.
+func TestAllocationsOfAProblem(t *testing.T) {
+	d := limiter(t, denying(), three()).Check(ctx, typical())
+	if got := testing.AllocsPerRun(200, func() { d.Problem() }); got > 1 {
+		t.Errorf("Problem allocates %v times, want 1", got)
+	}
+}
+
 // Up to eight limits have room in the account itself.
 func TestAllocationsByNumberOfLimits(t *testing.T) {
 	if raceEnabled {

@@ -1,9 +1,6 @@
 package core
 
-import (
-	"encoding/json"
-	"iter"
-)
+import "iter"
 
 // Headers are the response headers of the decision: the formats that the limiter was made
 // with, and Retry-After on a denial that ends by itself. Set them, do not add: they are of all
@@ -46,62 +43,4 @@ func (a *account) shownName(i int) string {
 		return a.shown[i].name
 	}
 	return a.table.name + ":" + a.shown[i].name
-}
-
-// The problem types of draft-ietf-httpapi-ratelimit-headers-11 section 5.
-const (
-	problemTypes    = "https://iana.org/assignments/http-problem-types#"
-	quotaExceeded   = "quota-exceeded"
-	reducedCapacity = "temporary-reduced-capacity"
-)
-
-type problem struct {
-	Type     string   `json:"type"`
-	Title    string   `json:"title"`
-	Status   int      `json:"status"`
-	Detail   string   `json:"detail,omitempty"`
-	Violated []string `json:"violated-policies,omitempty"`
-}
-
-// ProblemType is the media type of Problem (RFC 9457).
-const ProblemType = "application/problem+json"
-
-// Problem is the body of a refusal: problem details (RFC 9457) with the policies that were
-// violated. It is nil for an allowed decision.
-func (d Decision) Problem() []byte {
-	if d.Allowed {
-		return nil
-	}
-	p := problem{
-		Type:   problemTypes + quotaExceeded,
-		Title:  "Request cannot be satisfied as assigned quota has been exceeded",
-		Status: d.Status(), Violated: d.violated(),
-	}
-	switch d.Reason {
-	case StoreFailed:
-		p.Type, p.Title = problemTypes+reducedCapacity, "Request cannot be satisfied due to temporary server capacity constraints"
-	case Never:
-		p.Detail = "The request costs more than the policy ever admits; waiting does not help."
-	case Invalid:
-		p.Type, p.Title, p.Detail = "about:blank", "Too Many Requests", "The cost of the request is not valid."
-	}
-	body, err := json.Marshal(p)
-	if err != nil {
-		return nil // strings and an int always marshal
-	}
-	return body
-}
-
-func (d Decision) violated() []string {
-	a := d.account
-	if a == nil {
-		return nil
-	}
-	var out []string
-	for i := range a.buckets {
-		if !a.buckets[i].Shadow && a.rank(i) >= rankDenied {
-			out = append(out, a.shownName(i))
-		}
-	}
-	return out
 }
