@@ -63,13 +63,13 @@ func BenchmarkCheck(b *testing.B) {
 		opts    []core.Option
 	}{
 		{"check", admitting(), three(), false, nil},
-		{"check+headers", admitting(), three(), true, nil},
-		{"check+headers/denied", denying(), three(), true, nil},
-		{"check+headers/both", admitting(), three(), true, []core.Option{core.WithHeaders(core.RateLimit, core.XRateLimitEpoch)}},
-		{"check/hashed", admitting(), three(), false, []core.Option{core.WithKeyHash([]byte("0123456789abcdef"))}},
-		{"check/custom", admitting(), custom(), false, nil},
-		{"check/tiers", admitting(), tiered(), false, nil},
-		{"check/eight", admitting(), eight(), false, nil},
+		{"headers", admitting(), three(), true, nil},
+		{"headers-denied", denying(), three(), true, nil},
+		{"headers-both", admitting(), three(), true, []core.Option{core.WithHeaders(core.RateLimit, core.XRateLimitEpoch)}},
+		{"check-hashed", admitting(), three(), false, []core.Option{core.WithKeyHash([]byte("0123456789abcdef"))}},
+		{"check-custom", admitting(), custom(), false, nil},
+		{"check-tiers", admitting(), tiered(), false, nil},
+		{"check-eight", admitting(), eight(), false, nil},
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			l, r := limiter(b, row.store, row.policy, row.opts...), typical()
