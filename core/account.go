@@ -16,53 +16,68 @@ type account struct {
 	cost     int64
 	buckets  []Bucket
 	outcomes []Outcome
-	shown    []planLimit // what each bucket is reported as
-	spread   float64     // this decision's share of the jitter, 0 to 1
+	shown    []*planLimit // what each bucket is reported as
+	spread   float64      // this decision's share of the jitter, 0 to 1
 	now      time.Time
 	spent    atomic.Bool // refunded or settled
 	earlier  *account    // of another limiter on the same request
-
-	bucketRoom  [4]Bucket
-	outcomeRoom [4]Outcome
-	shownRoom   [4]planLimit
 }
 
-func newAccount(l *Limiter, t *table) *account {
-	a := &account{limiter: l, table: t, now: t.clock()}
+// newAccount makes an account with room for the buckets of a request at all of p's limits.
+func newAccount(l *Limiter, t *table, p *plan) *account {
+	a := roomFor(p.limits)
+	a.limiter, a.table = l, t
+	if t.dated {
+		a.now = t.clock()
+	}
 	if t.jitter > 0 {
 		a.spread = rand.Float64()
 	}
-	a.buckets, a.outcomes, a.shown = a.bucketRoom[:0], a.outcomeRoom[:0], a.shownRoom[:0]
 	return a
 }
 
 // impossible stands for BlockAll in a store: no bucket holds what it costs.
 var impossible = Bucket{Limit: PerSecond(1), Cost: math.MaxInt64}
 
-// add enters the buckets of every level of p that applies to r.
+// add enters the buckets of every level of p that applies to r. Their keys are written one behind
+// the other, so that they are one string.
 func (a *account) add(r *Request, p *plan) {
 	a.cost = r.units()
+	var lent guest
+	var idRoom [128]byte
+	var keyRoom [512]byte
+	var endRoom [8]int
+	keys, ends := keyRoom[:0], endRoom[:0]
 	for i := range p.levels {
 		l := &p.levels[i]
-		id, ok := r.keyFor(&l.Level)
+		id, ok := r.appendKey(idRoom[:0], l, &lent)
 		if !ok {
 			if l.scope == scopeAddress && !r.IP.IsValid() {
 				a.limiter.noAddress.Add(1)
 			}
 			continue
 		}
-		part := idPart(a.table.secret, l.scope, id)
-		for _, limit := range a.limiter.limitsOf(a.table, l, r) {
-			b := Bucket{Limit: limit.Limit, Cost: a.cost}
-			switch limit.kind {
-			case unlimited:
+		id = sealID(id, l.scope, a.table.hasher)
+		limits := a.limiter.limitsOf(a.table, l, r, &lent)
+		for j := range limits {
+			limit := &limits[j]
+			if limit.kind == unlimited {
 				continue
-			case blockAll:
-				b = impossible
 			}
-			b.Key, b.Level, b.Shadow, b.OnFailure = limit.prefix+part, l.Name, l.Shadow, l.OnFailure
-			a.buckets, a.shown = append(a.buckets, b), append(a.shown, limit)
+			a.buckets, a.shown = append(a.buckets, Bucket{}), append(a.shown, limit)
+			b := &a.buckets[len(a.buckets)-1]
+			b.Limit, b.Cost = limit.Limit, a.cost
+			if limit.kind == blockAll {
+				b.Limit, b.Cost = impossible.Limit, impossible.Cost
+			}
+			b.Level, b.Shadow, b.OnFailure = l.Name, l.Shadow, l.OnFailure
+			keys = append(append(keys, limit.prefix...), id...)
+			ends = append(ends, len(keys))
 		}
+	}
+	text, start := string(keys), 0
+	for i, end := range ends {
+		a.buckets[i].Key, start = text[start:end], end
 	}
 	if n := len(a.buckets); n <= cap(a.outcomes) {
 		a.outcomes = a.outcomes[:n]
@@ -83,13 +98,13 @@ func (a *account) ask(ctx context.Context, judge func(context.Context, []Bucket,
 			*o = Outcome{Source: FromNothing, Err: err}
 		}
 		if a.never(i) {
-			o.RetryAfter, o.Remaining = 0, min(o.Remaining, a.shown[i].Capacity())
+			o.RetryAfter, o.Remaining = 0, min(o.Remaining, a.shown[i].most)
 		}
 	}
 }
 
 // never reports whether limit i can never admit the cost, whatever the store says.
-func (a *account) never(i int) bool { return a.cost > a.shown[i].Capacity() }
+func (a *account) never(i int) bool { return a.cost > a.shown[i].most }
 
 // The ranks of a limit's part in a decision, from the least to the most telling.
 const (

@@ -1,6 +1,8 @@
 package core_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,6 +155,31 @@ func TestContextWithoutDecision(t *testing.T) {
 	want := core.Decision{Allowed: true, Level: "x"}
 	if d, ok := core.FromContext(core.NewContext(ctx, want)); !ok || d != want {
 		t.Errorf("%+v, %v", d, ok)
+	}
+}
+
+// A decision's context is one like any other: it passes on values and the end of its parent.
+func TestDecisionContextIsAContext(t *testing.T) {
+	type key int
+	parent, cancel := context.WithCancel(context.WithValue(ctx, key(1), "outer"))
+	inner := core.NewContext(core.NewContext(parent, core.Decision{Level: "first"}), core.Decision{Level: "second"})
+	child, stop := context.WithTimeout(context.WithValue(inner, key(2), "value"), time.Hour)
+	defer stop()
+	if d, ok := core.FromContext(child); !ok || d.Level != "second" {
+		t.Errorf("%+v, %v", d, ok)
+	}
+	if child.Value(key(1)) != "outer" || child.Value(key(2)) != "value" || inner.Value(key(2)) != nil {
+		t.Error("values are lost")
+	}
+	d, _ := core.FromContext(child)
+	d.Level = "third"
+	if kept, _ := core.FromContext(child); kept.Level != "second" {
+		t.Error("a copy changes what the context has")
+	}
+	cancel()
+	<-child.Done()
+	if !errors.Is(child.Err(), context.Canceled) {
+		t.Errorf("it ended with %v", child.Err())
 	}
 }
 

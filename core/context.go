@@ -7,16 +7,34 @@ import (
 
 type contextKey struct{}
 
+// carrier is context.WithValue with the value in place: one allocation, not two.
+type carrier struct {
+	context.Context
+
+	decision Decision
+}
+
+// Value is asked for every key that a handler, or what it calls, looks up in the request.
+func (c *carrier) Value(key any) any {
+	if key == (contextKey{}) {
+		return &c.decision
+	}
+	return c.Context.Value(key)
+}
+
 // NewContext returns a context that carries d, for FromContext.
 func NewContext(ctx context.Context, d Decision) context.Context {
-	return context.WithValue(ctx, contextKey{}, d)
+	return &carrier{ctx, d}
 }
 
 // FromContext is how a handler reaches its decision, to Settle or Refund it: that of the
 // innermost limiter, if several stand before the handler. What the others charged is not touched.
 func FromContext(ctx context.Context) (Decision, bool) {
-	d, ok := ctx.Value(contextKey{}).(Decision)
-	return d, ok
+	d, ok := ctx.Value(contextKey{}).(*Decision)
+	if !ok {
+		return Decision{}, false
+	}
+	return *d, true
 }
 
 // Admit is Check for adapters: it knows, through the context, what other limiters decided on
@@ -54,7 +72,7 @@ func (a *account) takeBack(ctx context.Context) {
 	for i := range a.outcomes {
 		if o := &a.outcomes[i]; o.Charged {
 			o.Charged = false
-			if o.Remaining += a.cost; o.Remaining == a.shown[i].Capacity() {
+			if o.Remaining += a.cost; o.Remaining == a.shown[i].most {
 				o.ResetAfter = 0
 			}
 		}

@@ -8,7 +8,7 @@ import (
 // normalizeEndpoint writes a route template in one spelling, so that one policy fits every
 // framework: "/items/:id" is "/items/{id}", "/files/*path" is "/files/{path...}".
 func normalizeEndpoint(endpoint string) string {
-	if !strings.Contains(endpoint, "/:") && !strings.Contains(endpoint, "/*") {
+	if normal(endpoint) {
 		return endpoint
 	}
 	segments := strings.Split(endpoint, "/")
@@ -22,6 +22,10 @@ func normalizeEndpoint(endpoint string) string {
 		}
 	}
 	return strings.Join(segments, "/")
+}
+
+func normal(endpoint string) bool {
+	return !strings.Contains(endpoint, "/:") && !strings.Contains(endpoint, "/*")
 }
 
 // validateEndpoint refuses what no request ever has as its endpoint: an override there would be

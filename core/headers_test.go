@@ -166,6 +166,49 @@ func TestSecondLimitOfALevelHasItsOwnName(t *testing.T) {
 	})
 }
 
+// What a response says of the policy is that of its decision: of the levels that applied to it, and
+// of the policy that was in force.
+func TestPolicyHeaderIsOfTheDecision(t *testing.T) {
+	off := core.PerEndpoint(core.Unlimited)
+	l := limiter(t, scripted(), three(), core.WithRoute("GET /free", core.Policy{off}))
+	policy := func(r core.Request) string { return lines(l.Check(ctx, r))[0] }
+	old := l.Check(ctx, typical())
+	want := `RateLimit-Policy: "ip";q=300;w=60, "user";q=60;w=60, "endpoint";q=1000;w=1`
+	for _, row := range []struct {
+		r    core.Request
+		want string
+	}{
+		{typical(), want},
+		{on("192.0.2.1", "", "GET /items"), `RateLimit-Policy: "ip";q=300;w=60, "endpoint";q=1000;w=1`},
+		{on("192.0.2.1", "ann", "GET /free"), `RateLimit-Policy: "ip";q=300;w=60, "user";q=60;w=60`},
+		{user("ann"), `RateLimit-Policy: "user";q=60;w=60`},
+		{typical(), want},
+	} {
+		if got := policy(row.r); got != row.want {
+			t.Errorf("%+v:\n got %s\nwant %s", row.r, got, row.want)
+		}
+	}
+	if err := l.SetPolicy(core.Policy{core.PerUser(core.PerHour(7))}); err != nil {
+		t.Fatal(err)
+	}
+	if got := policy(typical()); got != `RateLimit-Policy: "user";q=7;w=3600` {
+		t.Errorf("after SetPolicy: %s", got)
+	}
+	if got := lines(old)[0]; got != want {
+		t.Errorf("a decision made before SetPolicy says %s", got)
+	}
+}
+
+// What another level's refusal left unlooked at, and what is in shadow, has no part in the header.
+func TestPolicyHeaderOfAnIncompleteAnswer(t *testing.T) {
+	skipped := core.Outcome{Skipped: true, Source: core.FromCache}
+	shadow := three()
+	shadow[0].Shadow = true
+	equal(t, "skipped and in shadow", lines(limiter(t, scripted(admits(1, ms), denies(0, ms, ms), skipped), shadow).Check(ctx, typical())), []string{
+		`RateLimit-Policy: "user";q=60;w=60`, `RateLimit: "user";r=0;t=1`, "Retry-After: 1",
+	})
+}
+
 func TestZeroDecisionHasNoHeaders(t *testing.T) {
 	equal(t, "zero decision", lines(core.Decision{}), nil)
 	l, _ := limiting(t, core.Policy{core.Global(core.PerSecond(1))})

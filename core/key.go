@@ -1,9 +1,6 @@
 package core
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"strconv"
 	"strings"
 	"time"
@@ -58,65 +55,59 @@ func tierOf(l Limit) string {
 
 // keyPart escapes what the service itself names, or hashes it when it is long. Readable
 // keys are worth it here: they are what an operator sees.
-func keyPart(s string) string {
-	if e := escape(s); len(e) <= maxEscaped {
-		return e
+func keyPart(s string) string { return string(sealPart([]byte(s))) }
+
+// sealPart turns b into a part of a key.
+func sealPart(b []byte) []byte {
+	odd := 0
+	for _, c := range b {
+		if !plain[c] {
+			odd++
+		}
 	}
-	return hashPart(nil, s)
+	switch size := len(b) + 2*odd; {
+	case size > maxEscaped:
+		return (*hasher)(nil).seal(b)
+	case odd > 0:
+		b = escape(b, size)
+	}
+	return b
 }
 
-// idPart is the id of a level. Identities of callers are always hashed, since they may be
-// secrets such as API keys; an address is only hashed when a secret was given for it.
-func idPart(secret []byte, s scope, id string) string {
-	if s == scopeCaller || (s == scopeAddress && secret != nil) {
-		return hashPart(secret, id)
+// sealID turns b into the id of a level. Identities of callers are always hashed, since
+// they may be secrets such as API keys; an address is only hashed when a secret was given for it.
+func sealID(b []byte, s scope, h *hasher) []byte {
+	if s == scopeCaller || (s == scopeAddress && h != nil) {
+		return h.seal(b)
 	}
-	return keyPart(id)
-}
-
-// hashPart is 128 bits of SHA-256 in hex, or of HMAC-SHA-256 (RFC 2104) under a secret.
-func hashPart(secret []byte, s string) string {
-	var sum [sha256.Size]byte
-	if secret == nil {
-		sum = sha256.Sum256([]byte(s))
-	} else {
-		mac := hmac.New(sha256.New, secret)
-		mac.Write([]byte(s))
-		mac.Sum(sum[:0])
-	}
-	var out [1 + 32]byte
-	out[0] = '#'
-	hex.Encode(out[1:], sum[:16])
-	return string(out[:])
+	return sealPart(b)
 }
 
 const upperHex = "0123456789ABCDEF"
 
-func escape(s string) string {
-	n := 0
-	for i := range len(s) {
-		if !safe(s[i]) {
-			n++
-		}
+// escape stretches b to size, from its end so that nothing is overwritten unread.
+func escape(b []byte, size int) []byte {
+	from := len(b)
+	for len(b) < size {
+		b = append(b, 0)
 	}
-	if n == 0 {
-		return s
-	}
-	b := make([]byte, 0, len(s)+2*n)
-	for i := range len(s) {
-		if c := s[i]; safe(c) {
-			b = append(b, c)
+	for to := size; from < to; {
+		from--
+		if c := b[from]; plain[c] {
+			to--
+			b[to] = c
 		} else {
-			b = append(b, '%', upperHex[c>>4], upperHex[c&15])
+			to -= 3
+			b[to], b[to+1], b[to+2] = '%', upperHex[c>>4], upperHex[c&15]
 		}
 	}
-	return string(b)
+	return b
 }
 
-func safe(c byte) bool {
-	switch {
-	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		return true
+// plain are the bytes that stand for themselves: asked for each byte of each id, it is a table.
+var plain = func() (t [256]bool) {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") {
+		t[c] = true
 	}
-	return strings.IndexByte("-_./", c) >= 0
-}
+	return t
+}()

@@ -64,28 +64,23 @@ const (
 // PerIP counts by client address, IPv6 by its prefix (WithIPv6Prefix). A request without an
 // address is not counted here, but in Stats.
 func PerIP(limits ...Limit) Level {
-	return Level{Name: "ip", Limits: limits, scope: scopeAddress, Key: func(r *Request) (string, bool) {
-		if !r.IP.IsValid() {
-			return "", false
-		}
-		return r.IP.String(), true
-	}}
+	return Level{Name: "ip", Limits: limits, scope: scopeAddress, Key: addressOf}
 }
 
 // PerUser counts by Request.User. Feed it verified identities only: an identity that a
 // client can choose is a new bucket with each request.
 func PerUser(limits ...Limit) Level {
-	return Level{Name: "user", Limits: limits, Key: func(r *Request) (string, bool) { return r.User, r.User != "" }}
+	return Level{Name: "user", Limits: limits, Key: userOf}
 }
 
 // PerEndpoint counts by route template, over all callers.
 func PerEndpoint(limits ...Limit) Level {
-	return Level{Name: "endpoint", Limits: limits, scope: scopeShared, Key: func(r *Request) (string, bool) { return r.Endpoint, r.Endpoint != "" }}
+	return Level{Name: "endpoint", Limits: limits, scope: scopeShared, Key: endpointOf}
 }
 
 // Global counts every request in one bucket.
 func Global(limits ...Limit) Level {
-	return Level{Name: "global", Limits: limits, scope: scopeShared, Key: func(*Request) (string, bool) { return "all", true }}
+	return Level{Name: "global", Limits: limits, scope: scopeShared, Key: everybody}
 }
 
 // PerKey counts by whatever key returns: tenant, API key, region.

@@ -17,6 +17,7 @@ type Limiter struct {
 	current atomic.Pointer[table]
 	change  sync.Mutex // SetPolicy, one at a time
 
+	spellings spellings
 	derived   *atomic.Int64 // how many With has made, counted over the whole family
 	noAddress atomic.Uint64
 	badLimits atomic.Uint64
@@ -113,10 +114,11 @@ func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Cont
 // open finds the buckets of a request.
 func (l *Limiter) open(r *Request) *account {
 	t := l.current.Load()
-	a := newAccount(l, t)
-	r.Endpoint = normalizeEndpoint(r.Endpoint)
+	r.Endpoint = l.spellings.of(r.Endpoint)
 	r.IP = clientKey(r.IP, t.ipv6Prefix)
-	if p := t.lookup(r.Endpoint); !p.exempt {
+	p := t.lookup(r.Endpoint)
+	a := newAccount(l, t, p)
+	if !p.exempt {
 		a.add(r, p)
 	}
 	return a
@@ -133,13 +135,17 @@ func clientKey(ip netip.Addr, ipv6Prefix int) netip.Addr {
 	return ip
 }
 
-func (l *Limiter) limitsOf(t *table, level *planLevel, r *Request) []planLimit {
+func (l *Limiter) limitsOf(t *table, level *planLevel, r *Request, lent *guest) []planLimit {
 	if level.LimitsFor == nil {
 		return level.limits
 	}
-	limits := level.LimitsFor(r)
+	limits := level.LimitsFor(lent.of(r))
+	lent.leave(r)
 	if len(limits) == 0 {
 		return level.limits
+	}
+	if known := level.tiers.of(limits); known != nil {
+		return known
 	}
 	has := l.store.Traits().Algorithms
 	for _, limit := range limits {
@@ -148,7 +154,9 @@ func (l *Limiter) limitsOf(t *table, level *planLevel, r *Request) []planLimit {
 			return level.limits
 		}
 	}
-	return t.limits(level, limits, tierOf)
+	compiled := t.limits(level, limits, tierOf)
+	level.tiers.add(limits, compiled)
+	return compiled
 }
 
 // Close closes the store. Limiters that share a store are closed together; closing twice is

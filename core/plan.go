@@ -12,6 +12,8 @@ import (
 // atomic pointer, never changed.
 type table struct {
 	config
+	hasher *hasher
+	dated  bool // a format tells the time of day
 	base   *plan
 	routes map[string]*plan // by normalized endpoint
 	paths  map[string]*plan // by path, for routes that take every method
@@ -21,19 +23,24 @@ type table struct {
 type plan struct {
 	endpoint string // "" for the limiter's own policy
 	levels   []planLevel
+	limits   int // of all levels
 	exempt   bool
 	seen     atomic.Bool
 }
 
 type planLevel struct {
 	Level
+	reads  reading
 	route  string // "" when the bucket is shared with other routes
 	limits []planLimit
+	tiers  *tiers
 }
 
 type planLimit struct {
 	Limit
-	name   string // header item: "user", then "user-2"
+	most   int64  // its capacity
+	name   string // in reports: "user", then "user-2"
+	item   policyItem
 	prefix string // of the bucket's key
 }
 
@@ -41,7 +48,10 @@ func compile(c config, p Policy, store Store) (*table, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
-	t := &table{config: c, routes: map[string]*plan{}, paths: map[string]*plan{}}
+	t := &table{
+		config: c, hasher: newHasher(c.secret), dated: slices.Contains(c.headers, XRateLimitEpoch),
+		routes: map[string]*plan{}, paths: map[string]*plan{},
+	}
 	t.base = t.plan("", p, make([]bool, len(p)))
 	if err := t.base.check(store); err != nil {
 		return nil, err
@@ -77,12 +87,13 @@ func (t *table) plan(endpoint string, p Policy, own []bool) *plan {
 		return out
 	}
 	for i, level := range p {
-		pl := planLevel{Level: level}
+		pl := planLevel{Level: level, reads: readingOf(level.Key), tiers: new(tiers)}
 		if own[i] {
 			pl.route = endpoint
 		}
 		pl.limits = t.limits(&pl, level.Limits, periodOf)
 		out.levels = append(out.levels, pl)
+		out.limits += len(pl.limits)
 	}
 	return out
 }
@@ -98,10 +109,11 @@ func (t *table) limits(l *planLevel, limits []Limit, part func(Limit) string) []
 				nth++
 			}
 		}
-		out[i] = planLimit{Limit: limit, name: l.Name, prefix: keyPrefix(t.name, l.route, l.Name, parts[i], limit.Algorithm, nth)}
+		out[i] = planLimit{Limit: limit, most: limit.Capacity(), name: l.Name, prefix: keyPrefix(t.name, l.route, l.Name, parts[i], limit.Algorithm, nth)}
 		if i > 0 {
 			out[i].name += "-" + strconv.Itoa(i+1)
 		}
+		out[i].item = newPolicyItem(out[i].name, limit)
 	}
 	return out
 }

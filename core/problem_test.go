@@ -49,6 +49,21 @@ func TestProblemBodies(t *testing.T) {
 	}
 }
 
+func TestProblemNamesTheSecondLimiter(t *testing.T) {
+	p := core.Policy{core.PerKey("burst", fixed, core.PerSecond(10))}
+	first := limiter(t, scripted(admits(1, ms)), p)
+	second, err := limiter(t, scripted(denies(0, ms, ms)), p, core.WithName("login")).With(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer, _ := first.Admit(ctx, core.Request{}, 0)
+	_, d := second.Admit(outer, core.Request{}, 0)
+	want := `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"violated-policies":["login+1:burst"]}`
+	if got := string(d.Problem()); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
 func TestStatusTellsWhoseFaultItIs(t *testing.T) {
 	for d, want := range map[*core.Decision]int{
 		{Allowed: true}:                          200,

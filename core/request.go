@@ -36,14 +36,54 @@ func (r *Request) units() int64 {
 	return r.Cost
 }
 
-// keyFor asks the request first and the level second. An empty key never counts: it would
+// appendKey asks the request first and the level second. An empty key never counts: it would
 // be one bucket for everybody whose key is missing.
-func (r *Request) keyFor(l *Level) (string, bool) {
-	for i := range r.keys {
-		if k := &r.keys[i]; k.level == l.Name {
-			return k.key, k.ok && k.key != ""
+func (r *Request) appendKey(b []byte, l *planLevel, lent *guest) (_ []byte, ok bool) {
+	var key string
+	if given := r.given(l.Name); given != nil {
+		key, ok = given.key, given.ok
+	} else {
+		switch l.reads {
+		case readsAddress:
+			if !r.IP.IsValid() {
+				return b, false
+			}
+			return r.IP.AppendTo(b), true
+		case readsUser:
+			key, ok = r.User, true
+		case readsEndpoint:
+			key, ok = r.Endpoint, true
+		case readsAll:
+			key, ok = all, true
+		case readsNothing:
+		default:
+			key, ok = l.Key(lent.of(r))
+			lent.leave(r)
 		}
 	}
-	key, ok := l.Key(r)
-	return key, ok && key != ""
+	return append(b, key...), ok && key != ""
 }
+
+// given is the key that SetKey gave for a level, nil for none.
+func (r *Request) given(level string) *levelKey {
+	for i := range r.keys {
+		if k := &r.keys[i]; k.level == level {
+			return k
+		}
+	}
+	return nil
+}
+
+// guest is the Request that a service's own functions see: a copy, since it has to be on the heap
+// for them, which a request that meets none is spared. What one of them changes the next one sees.
+type guest struct{ r *Request }
+
+func (g *guest) of(r *Request) *Request {
+	if g.r == nil {
+		g.r = new(Request)
+	}
+	*g.r = *r
+	return g.r
+}
+
+func (g *guest) leave(r *Request) { *r = *g.r }

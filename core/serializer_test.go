@@ -8,12 +8,20 @@ import (
 )
 
 func written(f HeaderFormat, items ...headerItem) map[string]string {
-	return maps.Collect(f.fields(items[0], items, time.Unix(1767225600, 250_000_000)))
+	return maps.Collect(fieldList{}.add(f, items, time.Unix(1767225600, 250_000_000)).each)
+}
+
+func shown(name string, quota int64, window time.Duration, remaining int64, reset time.Duration) headerItem {
+	limit := Per(quota, window)
+	return headerItem{
+		limit:   &planLimit{Limit: limit, name: name, item: newPolicyItem(name, limit)},
+		outcome: &Outcome{Remaining: remaining, ResetAfter: reset},
+	}
 }
 
 func TestSerializerWritesStructuredFields(t *testing.T) {
 	item := func(remaining int64, reset, window time.Duration) headerItem {
-		return headerItem{"a", 10, window, remaining, reset}
+		return shown("a", 10, window, remaining, reset)
 	}
 	for _, c := range []struct {
 		name          string
@@ -22,7 +30,7 @@ func TestSerializerWritesStructuredFields(t *testing.T) {
 	}{
 		{
 			"quotes and backslashes are escaped, a window rounds up",
-			[]headerItem{{`a"b\c`, 1, 1500 * time.Millisecond, 1, 0}},
+			[]headerItem{shown(`a"b\c`, 1, 1500*time.Millisecond, 1, 0)},
 			`"a\"b\\c";q=1;w=2`, `"a\"b\\c";r=1;t=0`,
 		},
 		{"no window below a second", []headerItem{item(1, 1, time.Second-1)}, `"a";q=10`, `"a";r=1;t=1`},
@@ -33,7 +41,7 @@ func TestSerializerWritesStructuredFields(t *testing.T) {
 		{"largest wait", []headerItem{item(0, math.MaxInt64, time.Second)}, `"a";q=10;w=1`, `"a";r=0;t=9223372037`},
 		{
 			"a list",
-			[]headerItem{item(1, 1, time.Second), {"b", 20, time.Minute, 2, 0}},
+			[]headerItem{item(1, 1, time.Second), shown("b", 20, time.Minute, 2, 0)},
 			`"a";q=10;w=1, "b";q=20;w=60`, `"a";r=1;t=1, "b";r=2;t=0`,
 		},
 	} {
@@ -45,14 +53,14 @@ func TestSerializerWritesStructuredFields(t *testing.T) {
 }
 
 func TestOlderFormatsLeaveOutWhatTheyCannotSay(t *testing.T) {
-	short := headerItem{"a", 10, 100 * time.Millisecond, -1, -1}
+	short := shown("a", 10, 100*time.Millisecond, -1, -1)
 	if got := written(RateLimitDraft07, short); got["RateLimit-Policy"] != "10" || got["RateLimit"] != "limit=10, remaining=0, reset=0" {
 		t.Errorf("draft-07: %v", got)
 	}
-	if got := written(RateLimitDraft06, short, headerItem{"b", 5, time.Minute, 1, 1}); got["RateLimit-Policy"] != "10, 5;w=60" || got["RateLimit-Reset"] != "0" {
+	if got := written(RateLimitDraft06, short, shown("b", 5, time.Minute, 1, 1)); got["RateLimit-Policy"] != "10, 5;w=60" || got["RateLimit-Reset"] != "0" {
 		t.Errorf("draft-06: %v", got)
 	}
-	over := headerItem{"a", 10, time.Second, 11, 0}
+	over := shown("a", 10, time.Second, 11, 0)
 	for _, f := range []HeaderFormat{RateLimitDraft06, XRateLimitDelta, XRateLimitEpoch} {
 		got := written(f, over)
 		if left := got["RateLimit-Remaining"] + got["X-RateLimit-Remaining"]; left != "10" {

@@ -52,7 +52,7 @@ type Traits struct {
 
 // Bucket is one counter of one request: a limit of a level for one identity.
 type Bucket struct {
-	Key       string // printable, at most 320 bytes; equal keys are one bucket
+	Key       string // printable, at most 320 bytes; equal keys are one bucket; part of one string with the call's others: clone what is kept
 	Limit     Limit  // valid, neither Unlimited nor BlockAll
 	Cost      int64  // units, 1 or more; may be above the capacity, which is then never admitted
 	Level     string // the level's name, for reports
@@ -62,19 +62,18 @@ type Bucket struct {
 
 // Outcome is what a store says of one bucket.
 type Outcome struct {
-	Admits     bool          // this bucket alone admits the cost
-	Charged    bool          // and was charged it
+	Admits  bool // this bucket alone admits the cost
+	Charged bool // and was charged it
+	// Skipped is that the bucket was not looked at, because another had refused the request
+	// already. It counts neither for nor against it, and nothing is said of it.
+	Skipped    bool
+	Source     Source
 	Remaining  int64         // whole units left, after the charge if there was one
 	RetryAfter time.Duration // until the cost would be admitted; 0 if Admits
 	ResetAfter time.Duration // until the next unit is back, or the window ends; 0 when full
 	Delay      time.Duration // leaky bucket: serve after this long
-	Source     Source
-	Err        error   // this bucket could not be judged; of the rest only Source is set
-	Receipt    Receipt // what Refund needs to know of the charge
-
-	// Skipped is that the bucket was not looked at, because another had refused the request
-	// already. It counts neither for nor against it, and nothing is said of it.
-	Skipped bool
+	Err        error         // this bucket could not be judged; of the rest only Source is set
+	Receipt    Receipt       // what Refund needs to know of the charge
 }
 
 // Receipt is written and read by one store and opaque to everybody else.

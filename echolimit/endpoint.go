@@ -2,15 +2,16 @@ package echolimit
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/tierlimit/tierlimit/internal/adapter"
 )
 
 // routes knows which templates are routes of the service. Echo also gives a template to what
 // matched none: the catch-all that a group with middleware adds, or a route for other methods.
 type routes struct {
-	known sync.Map // "GET /x/:id"; no larger than the service's own table
+	known adapter.Endpoints
 }
 
 // endpoint is the method and template of the request's route, "" if it has none.
@@ -19,8 +20,7 @@ func (r *routes) endpoint(c echo.Context) string {
 	if path == "" {
 		return ""
 	}
-	endpoint := method + " " + path
-	if _, ok := r.known.Load(endpoint); ok {
+	if endpoint := r.known.Of(method, path); endpoint != "" {
 		return endpoint
 	}
 	if !slices.ContainsFunc(c.Echo().Routes(), func(route *echo.Route) bool {
@@ -28,6 +28,5 @@ func (r *routes) endpoint(c echo.Context) string {
 	}) {
 		return ""
 	}
-	r.known.Store(endpoint, true)
-	return endpoint
+	return r.known.Add(method, path)
 }

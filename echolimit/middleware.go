@@ -29,9 +29,9 @@ func New(limiter *core.Limiter, opts ...Option) echo.MiddlewareFunc {
 	if err != nil {
 		panic("echolimit: " + err.Error())
 	}
-	var routes routes
+	routes := new(routes)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error { return o.limit(limiter, &routes, c, next) }
+		return func(c echo.Context) error { return o.limit(limiter, routes, c, next) }
 	}
 }
 
@@ -45,9 +45,7 @@ func (o *options) limit(limiter *core.Limiter, routes *routes, c echo.Context, n
 		return next(c)
 	}
 	ctx, d := limiter.Admit(req.Context(), r, o.MaxDelay)
-	for name, value := range d.Headers() {
-		c.Response().Header().Set(name, value)
-	}
+	adapter.SetHeaders(c.Response().Header(), d)
 	c.Set(ContextKey, d)
 	if !d.Allowed {
 		return o.deny(c, d)

@@ -22,10 +22,12 @@ type routes struct {
 // endpoint is the first route, in fiber's order, whose method and pattern match: its method and
 // template, "" if there is none. A HEAD that a GET route answers counts as that route.
 func (r *routes) endpoint(c *fiber.Ctx) string {
-	app, request := c.App(), c.Method()+" "+c.Path()
+	var room [128]byte
+	request := append(append(append(room[:0], c.Method()...), ' '), c.Path()...)
+	app := c.App()
 	version := app.HandlersCount()
 	r.mu.RLock()
-	endpoint, ok := r.resolved[request]
+	endpoint, ok := r.resolved[string(request)] // looked up without a copy
 	ok = ok && r.version == version
 	r.mu.RUnlock()
 	if ok {
@@ -40,7 +42,7 @@ func (r *routes) endpoint(c *fiber.Ctx) string {
 	if len(r.resolved) >= maxCached {
 		clear(r.resolved)
 	}
-	r.resolved[request] = endpoint // the key was made here: fiber's own strings would change
+	r.resolved[string(request)] = endpoint // a copy: fiber's own strings would change
 	return endpoint
 }
 

@@ -3,6 +3,7 @@ package fiberlimit
 
 import (
 	"errors"
+	"net"
 	"net/http"
 
 	"github.com/gofiber/fiber/v2"
@@ -41,7 +42,7 @@ func (o *options) limit(limiter *core.Limiter, routes *routes, c *fiber.Ctx) (er
 	if adapter.Preflight(c.Method(), h) {
 		return c.Next()
 	}
-	r, ok := o.Request(c, c.Context().RemoteAddr().String(), h, routes.endpoint(c))
+	r, ok := o.Request(c, peer(c), h, routes.endpoint(c))
 	if !ok {
 		return c.Next()
 	}
@@ -64,6 +65,15 @@ func (o *options) limit(limiter *core.Limiter, routes *routes, c *fiber.Ctx) (er
 		return status(c, err)
 	})
 	return err
+}
+
+// peer leaves out the port, which nobody asks for and costs more than the address.
+func peer(c *fiber.Ctx) string {
+	addr := c.Context().RemoteAddr()
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		return tcp.IP.String()
+	}
+	return addr.String()
 }
 
 // status is what the error stands for, which fiber writes only later, or else what is written.

@@ -26,21 +26,20 @@ func New(limiter *core.Limiter, opts ...Option) gin.HandlerFunc {
 	if err != nil {
 		panic("ginlimit: " + err.Error())
 	}
-	return func(c *gin.Context) { o.limit(limiter, c) }
+	endpoints := new(adapter.Endpoints)
+	return func(c *gin.Context) { o.limit(limiter, endpoints, c) }
 }
 
-func (o *options) limit(limiter *core.Limiter, c *gin.Context) {
+func (o *options) limit(limiter *core.Limiter, endpoints *adapter.Endpoints, c *gin.Context) {
 	if adapter.Preflight(c.Request.Method, c.Request.Header) {
 		return
 	}
-	r, ok := o.Request(c, c.Request.RemoteAddr, c.Request.Header, endpoint(c))
+	r, ok := o.Request(c, c.Request.RemoteAddr, c.Request.Header, endpoint(endpoints, c))
 	if !ok {
 		return
 	}
 	ctx, d := limiter.Admit(c.Request.Context(), r, o.MaxDelay)
-	for name, value := range d.Headers() {
-		c.Header(name, value)
-	}
+	adapter.SetHeaders(c.Writer.Header(), d)
 	c.Set(ContextKey, d)
 	if !d.Allowed {
 		c.Abort()
@@ -58,11 +57,14 @@ func (o *options) limit(limiter *core.Limiter, c *gin.Context) {
 	}
 }
 
-func endpoint(c *gin.Context) string {
+func endpoint(known *adapter.Endpoints, c *gin.Context) string {
 	if c.FullPath() == "" {
 		return ""
 	}
-	return c.Request.Method + " " + c.FullPath()
+	if endpoint := known.Of(c.Request.Method, c.FullPath()); endpoint != "" {
+		return endpoint
+	}
+	return known.Add(c.Request.Method, c.FullPath())
 }
 
 func problem(c *gin.Context, d core.Decision) {

@@ -40,9 +40,7 @@ func (o *options) limit(limiter *core.Limiter, w http.ResponseWriter, r *http.Re
 		return
 	}
 	ctx, d := limiter.Admit(r.Context(), request, o.MaxDelay)
-	for name, value := range d.Headers() {
-		w.Header().Set(name, value)
-	}
+	adapter.SetHeaders(w.Header(), d)
 	if !d.Allowed {
 		o.deny(w, r, d)
 		return

@@ -1,0 +1,59 @@
+package core
+
+// An account and the slices it hands to a store are one allocation, and most of what a decision
+// costs is its size: it is made in the smallest of these that holds the plan's limits.
+type (
+	roomOf2 struct {
+		account
+
+		b [2]Bucket
+		o [2]Outcome
+		s [2]*planLimit
+	}
+	roomOf3 struct {
+		account
+
+		b [3]Bucket
+		o [3]Outcome
+		s [3]*planLimit
+	}
+	roomOf4 struct {
+		account
+
+		b [4]Bucket
+		o [4]Outcome
+		s [4]*planLimit
+	}
+	roomOf8 struct {
+		account
+
+		b [8]Bucket
+		o [8]Outcome
+		s [8]*planLimit
+	}
+)
+
+// roomFor makes an account for n limits. LimitsFor may bring more than the policy has: the slices
+// then grow beyond it.
+func roomFor(n int) *account {
+	switch {
+	case n <= 2:
+		r := new(roomOf2)
+		return r.with(r.b[:0], r.o[:0], r.s[:0])
+	case n == 3:
+		r := new(roomOf3)
+		return r.with(r.b[:0], r.o[:0], r.s[:0])
+	case n == 4:
+		r := new(roomOf4)
+		return r.with(r.b[:0], r.o[:0], r.s[:0])
+	case n <= 8:
+		r := new(roomOf8)
+		return r.with(r.b[:0], r.o[:0], r.s[:0])
+	}
+	return new(account).with(make([]Bucket, 0, n), make([]Outcome, 0, n), make([]*planLimit, 0, n))
+}
+
+func (a *account) with(b []Bucket, o []Outcome, s []*planLimit) *account {
+	a.buckets, a.outcomes, a.shown = b, o, s
+	return a
+}
