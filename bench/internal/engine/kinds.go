@@ -6,24 +6,27 @@ const (
 	TierlimitInner  = "tierlimit, memstore"
 	TierlimitDirect = "memstore alone"
 	RedisRate       = "go-redis/redis_rate"
+	Rueidis         = "rueidislimiter"
 	PlainScript     = "plain script"
+	Floor           = "floor: pipelined INCR"
+	Fallback        = "tierlimit, fallback"
 	XRate           = "x/time/rate in a sharded map"
 )
 
 // Shared are the limiters over Redis.
 var Shared = []Kind{
 	{Name: Tierlimit, Open: openRedis(), Ours: true},
-	{Name: "tierlimit, fallback", Open: openFallback(false), Ours: true},
+	{Name: Fallback, Open: openFallback(false), Ours: true},
 	{Name: "tierlimit, fallback, headers", Open: openFallback(true), Ours: true},
 	{Name: RedisRate, Open: openRedisRate},
 	{Name: "ulule/limiter", Open: openUlule},
-	{Name: "rueidislimiter", Open: openRueidis},
+	{Name: Rueidis, Open: openRueidis},
 	{Name: "throttled", Open: openThrottled},
 	{Name: "go-zero TokenLimiter", Open: openGoZero, Coarse: true},
 	{Name: "httprate-redis", Open: openHTTPRate},
 	{Name: "fiber limiter, storage/redis", Open: openFiber},
 	{Name: PlainScript, Open: openPlain, Reference: true},
-	{Name: "floor: pipelined INCR", Open: openFloor, Reference: true, AdmitsAll: true},
+	{Name: Floor, Open: openFloor, Reference: true, AdmitsAll: true},
 }
 
 // Local are the limiters in one process.
