@@ -23,6 +23,10 @@ type Request struct {
 	// Keys are the same identities as the peers want them: one string a level, with the
 	// level's name in front.
 	Keys []string
+
+	// What an engine keeps between the requests of one goroutine.
+	buckets  []core.Bucket
+	outcomes []core.Outcome
 }
 
 // Get gives the levels after the third their keys. It makes a Request fit core.Request.Header.

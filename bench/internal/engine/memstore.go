@@ -13,25 +13,23 @@ type direct struct {
 	limit core.Limit
 }
 
-const mostLevels = 8
-
 func openDirect(s Setup) (Engine, error) {
 	store := memstore.New()
 	return &direct{store: store, limit: s.Limit}, store.Err()
 }
 
 func (e *direct) Take(ctx context.Context, r *Request) (bool, error) {
-	var buckets [mostLevels]core.Bucket
-	var outcomes [mostLevels]core.Outcome
-	n := len(r.Keys)
-	for i, key := range r.Keys {
-		buckets[i] = core.Bucket{Key: key, Limit: e.limit, Cost: 1, Level: LevelName(i)}
+	if r.buckets == nil {
+		r.buckets, r.outcomes = make([]core.Bucket, len(r.Keys)), make([]core.Outcome, len(r.Keys))
 	}
-	if err := e.store.Take(ctx, buckets[:n], outcomes[:n]); err != nil {
+	for i, key := range r.Keys {
+		r.buckets[i] = core.Bucket{Key: key, Limit: e.limit, Cost: 1, Level: LevelName(i)}
+	}
+	if err := e.store.Take(ctx, r.buckets, r.outcomes); err != nil {
 		return false, err
 	}
-	for i := range outcomes[:n] {
-		if !outcomes[i].Admits {
+	for i := range r.outcomes {
+		if !r.outcomes[i].Admits {
 			return false, nil
 		}
 	}

@@ -25,19 +25,32 @@ type Count struct {
 	Elapsed                   time.Duration
 	Allocs, Bytes             uint64 // of the whole process
 	Latency                   *hdrhistogram.Histogram
-	FirstErr                  error
+	Err                       error // one of them
 }
 
 // Drive asks e from as many goroutines for that long. A decision under way at the end is
 // finished and counted.
 func Drive(ctx context.Context, e engine.Engine, space *Space, goroutines int, d time.Duration) Count {
+	return drive(ctx, e, space, 0, goroutines, d)
+}
+
+// Warm does the same with other requests: had they been asked before, callers that should be new
+// would not be.
+func Warm(ctx context.Context, e engine.Engine, space *Space, goroutines int, d time.Duration) {
+	drive(ctx, e, space, warmSource, goroutines, d)
+}
+
+// warmSource is above the number of any goroutine.
+const warmSource = 1 << 20
+
+func drive(ctx context.Context, e engine.Engine, space *Space, first, goroutines int, d time.Duration) Count {
 	var stop atomic.Bool
 	var done sync.WaitGroup
 	begin := make(chan struct{})
 	parts := make([]Count, goroutines)
 	for i := range parts {
 		parts[i].Latency = hdrhistogram.New(shortest, longest, digits)
-		source := space.Source(i)
+		source := space.Source(first + i)
 		done.Go(func() {
 			<-begin
 			parts[i].work(ctx, e, source, &stop)
@@ -65,14 +78,16 @@ func (c *Count) work(ctx context.Context, e engine.Engine, source *Source, stop 
 	for !stop.Load() {
 		ok, err := e.Take(ctx, source.Next())
 		now := time.Now()
-		_ = c.Latency.RecordValue(min(int64(now.Sub(last)), longest)) // in range, so no error
+		took := min(int64(now.Sub(last)), longest)
 		last = now
 		c.Decisions++
-		switch {
-		case err != nil:
+		if err != nil {
 			c.Errors++
-			c.FirstErr = err
-		case !ok:
+			c.Err = err
+			continue
+		}
+		_ = c.Latency.RecordValue(took) // in range, so no error
+		if !ok {
 			c.Denied++
 		}
 	}
@@ -84,25 +99,21 @@ func (c *Count) Add(part *Count) {
 	c.Denied += part.Denied
 	c.Errors += part.Errors
 	c.Latency.Merge(part.Latency)
-	if part.FirstErr != nil {
-		c.FirstErr = part.FirstErr
+	if part.Err != nil {
+		c.Err = part.Err
 	}
 }
 
-// Exhaust asks once for every identity of the largest level, so that denied traffic finds
-// nothing left.
-func Exhaust(ctx context.Context, e engine.Engine, space *Space) {
+// Exhaust asks once for each of the first n identities, so that denied traffic finds nothing
+// left.
+func Exhaust(ctx context.Context, e engine.Engine, space *Space, n int) {
 	const workers = 16
 	var done sync.WaitGroup
-	most := 0
-	for _, keys := range space.keys {
-		most = max(most, len(keys))
-	}
 	for w := range workers {
 		source := space.Source(w)
 		done.Go(func() {
-			for n := w; n < most; n += workers {
-				_, _ = e.Take(ctx, source.Nth(n)) // what it answers is of no interest
+			for i := w; i < n; i += workers {
+				_, _ = e.Take(ctx, source.Nth(i)) // what it answers is of no interest
 			}
 		})
 	}

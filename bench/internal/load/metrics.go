@@ -27,17 +27,21 @@ const (
 // Metrics are figures by name; where the name says no other unit, by decision.
 type Metrics map[string]float64
 
+// Made is how many decisions there were. A call that ended in an error is none, and counts only
+// as such.
+func (c Count) Made() int64 { return c.Decisions - c.Errors }
+
 // Metrics of one process.
 func (c Count) Metrics() Metrics {
-	n := float64(max(c.Decisions, 1))
+	n := float64(max(c.Made(), 1))
 	return Metrics{
-		PerSecond:  n / c.Elapsed.Seconds(),
+		PerSecond:  float64(c.Made()) / c.Elapsed.Seconds(),
 		P50:        float64(c.Latency.ValueAtPercentile(50)) / 1e3,
 		P99:        float64(c.Latency.ValueAtPercentile(99)) / 1e3,
 		Allocs:     float64(c.Allocs) / n,
 		AllocBytes: float64(c.Bytes) / n,
 		DeniedPart: float64(c.Denied) / n,
-		ErrorPart:  float64(c.Errors) / n,
+		ErrorPart:  float64(c.Errors) / float64(max(c.Decisions, 1)),
 	}
 }
 

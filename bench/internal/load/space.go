@@ -72,6 +72,9 @@ func address(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
 }
 
+// Size is how many identities the first level has.
+func (s *Space) Size() int { return len(s.keys[0]) }
+
 // Source fills one request again and again. It belongs to one goroutine.
 type Source struct {
 	space *Space

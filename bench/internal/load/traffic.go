@@ -12,9 +12,13 @@ type Traffic string
 
 // The kinds of traffic.
 const (
-	Busy   Traffic = "busy"   // none denied; a unit takes longer to come back than a key's next hit
-	Calm   Traffic = "calm"   // none denied; at each hit the bucket is full again
-	Denied Traffic = "denied" // nearly all denied
+	Busy Traffic = "busy" // none denied; a unit takes longer to come back than a key's next hit
+	Calm Traffic = "calm" // none denied; at each hit the bucket is full again
+	// Denied has nothing left at any level: who asks level by level is done after one.
+	Denied Traffic = "denied"
+	// DeniedLast has nothing left at the endpoints, and the callers are ever new: who asks
+	// level by level asks them all, and has charged two when the third refuses.
+	DeniedLast Traffic = "denied-last"
 )
 
 // Limit makes the traffic what it is.
@@ -22,7 +26,7 @@ func (t Traffic) Limit() core.Limit {
 	switch t {
 	case Calm:
 		return core.PerSecond(1_000_000)
-	case Denied:
+	case Denied, DeniedLast:
 		return core.PerHour(1)
 	}
 	return core.Per(1_000_000, 1_000_000*time.Minute)
@@ -51,19 +55,41 @@ func (s Scenario) Name() string {
 }
 
 // Space is 10,000 addresses, 10,000 users and 16 endpoints. Denied traffic has fewer, since
-// each has to use up its one unit beforehand.
+// each has to use up its one unit beforehand, or so many that they hardly come twice.
 func (s Scenario) Space() *Space {
 	each := 10_000
-	if s.Traffic == Denied {
-		each = 1_000
+	switch s.Traffic {
+	case Denied:
+		each = deniedKeys
+	case DeniedLast:
+		each = 300_000
 	}
-	return NewSpace(s.Keys, []int{each, each, 16}[:s.Levels])
+	return NewSpace(s.Keys, []int{each, each, endpoints}[:s.Levels])
 }
+
+const (
+	endpoints  = 16
+	deniedKeys = 1_000
+)
+
+// Exhaust is how many identities have to be used up beforehand.
+func (s Scenario) Exhaust() int {
+	switch s.Traffic {
+	case Denied:
+		return deniedKeys
+	case DeniedLast:
+		return endpoints
+	}
+	return 0
+}
+
+// IsDenied is that nearly every request is refused.
+func (s Scenario) IsDenied() bool { return s.Exhaust() > 0 }
 
 // Standard is what is measured unless more is asked for: each property varied by itself.
 func Standard() []Scenario {
 	var list []Scenario
-	for _, t := range []Traffic{Busy, Calm, Denied} {
+	for _, t := range []Traffic{Busy, Calm, Denied, DeniedLast} {
 		list = append(list, Scenario{3, 128, Uniform, t})
 	}
 	return append(
@@ -79,6 +105,9 @@ func Standard() []Scenario {
 // All is every combination.
 func All() []Scenario {
 	var list []Scenario
+	for _, goroutines := range []int{1, 16, 128} {
+		list = append(list, Scenario{3, goroutines, Uniform, DeniedLast})
+	}
 	for _, levels := range []int{1, 3} {
 		for _, t := range []Traffic{Busy, Calm, Denied} {
 			for _, keys := range []Distribution{Uniform, Zipf, Hot} {

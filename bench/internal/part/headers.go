@@ -12,10 +12,10 @@ import (
 // that a decision costs beside its store.
 func headers(ctx context.Context, b *bench) error {
 	space := load.NewSpace(load.Uniform, []int{10_000, 10_000, 16})
-	return b.rounds("levels=3/no store", engine.NoStore, func(k engine.Kind) (load.Metrics, error) {
+	return b.rounds("levels=3/no store", engine.NoStore, func(k engine.Kind) (load.Sample, error) {
 		e, err := k.Open(engine.Setup{Levels: 3, Limits: 1, Limit: load.Busy.Limit()})
 		if err != nil {
-			return nil, err
+			return load.Sample{}, err
 		}
 		defer e.Close()
 		source := space.Source(0)

@@ -14,7 +14,7 @@ import (
 func whole(ctx context.Context, b *bench) error {
 	s := load.Scenario{Levels: 3, Goroutines: web.Connections, Keys: load.Uniform, Traffic: load.Busy}
 	space := s.Space()
-	return b.rounds(fmt.Sprintf("connections=%d", web.Connections), web.Kinds, func(k engine.Kind) (load.Metrics, error) {
+	return b.rounds(fmt.Sprintf("connections=%d", web.Connections), web.Kinds, func(k engine.Kind) (load.Sample, error) {
 		return load.Run{
 			Kind: k, Setup: b.setup(s.Levels, s.Traffic), Server: b.server, Space: space, Goroutines: s.Goroutines, Time: b.Time,
 		}.Measure(ctx)

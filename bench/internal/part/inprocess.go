@@ -14,19 +14,19 @@ import (
 const localKeys = 100_000
 
 // benchmark runs f for the time of one run, once.
-func (b *bench) benchmark(f func(*testing.B)) (load.Metrics, error) {
+func (b *bench) benchmark(f func(*testing.B)) (load.Sample, error) {
 	if err := flag.Set("test.benchtime", b.Time.String()); err != nil {
-		return nil, err
+		return load.Sample{}, err
 	}
 	r := testing.Benchmark(f)
 	if r.N == 0 {
-		return nil, fmt.Errorf("benchmark failed")
+		return load.Sample{}, fmt.Errorf("benchmark failed")
 	}
-	return load.Metrics{
+	return load.Sample{Metrics: load.Metrics{
 		load.NsPerOp:    float64(r.T.Nanoseconds()) / float64(r.N),
 		load.Allocs:     float64(r.MemAllocs) / float64(r.N),
 		load.AllocBytes: float64(r.MemBytes) / float64(r.N),
-	}, nil
+	}}, nil
 }
 
 // inProcess asks one key again and again, then a hundred thousand of them, from one goroutine
@@ -39,7 +39,7 @@ func inProcess(ctx context.Context, b *bench) error {
 				if parallel && keys == load.Hot {
 					continue
 				}
-				err := b.rounds(LocalScenario(levels, keys, parallel), engine.Local, func(k engine.Kind) (load.Metrics, error) {
+				err := b.rounds(LocalScenario(levels, keys, parallel), engine.Local, func(k engine.Kind) (load.Sample, error) {
 					return b.local(ctx, k, space, levels, parallel)
 				})
 				if err != nil {
@@ -60,13 +60,13 @@ func LocalScenario(levels int, keys load.Distribution, parallel bool) string {
 	return fmt.Sprintf("levels=%d/keys=%s/%s", levels, keys, how)
 }
 
-func (b *bench) local(ctx context.Context, k engine.Kind, space *load.Space, levels int, parallel bool) (load.Metrics, error) {
+func (b *bench) local(ctx context.Context, k engine.Kind, space *load.Space, levels int, parallel bool) (load.Sample, error) {
 	e, err := k.Open(engine.Setup{Levels: levels, Limits: 1, Limit: load.Busy.LocalLimit()})
 	if err != nil {
-		return nil, err
+		return load.Sample{}, err
 	}
 	defer e.Close()
-	load.Exhaust(ctx, e, space) // every key exists, so that the figure is that of the look-up
+	load.Exhaust(ctx, e, space, space.Size()) // every key exists, so that the figure is that of the look-up
 	return b.benchmark(func(tb *testing.B) {
 		tb.ReportAllocs()
 		if !parallel {

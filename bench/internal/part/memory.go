@@ -15,11 +15,11 @@ const liveKeys = 1_000_000
 
 // memory is what the heap holds after a million keys, each of which still owes something.
 func memory(ctx context.Context, b *bench) error {
-	return b.rounds("levels=1/keys=1000000", engine.Local, func(k engine.Kind) (load.Metrics, error) {
+	return b.rounds("levels=1/keys=1000000", engine.Local, func(k engine.Kind) (load.Sample, error) {
 		before := heap()
 		e, err := k.Open(engine.Setup{Levels: 1, Limits: 1, Limit: load.Busy.LocalLimit()})
 		if err != nil {
-			return nil, err
+			return load.Sample{}, err
 		}
 		defer e.Close()
 		r := engine.Request{Keys: make([]string, 1)}
@@ -28,12 +28,12 @@ func memory(ctx context.Context, b *bench) error {
 			r.IP = netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
 			r.Keys[0] = strings.Clone("ip:" + r.IP.String())
 			if _, err := e.Take(ctx, &r); err != nil {
-				return nil, fmt.Errorf("%s: %w", k.Name, err)
+				return load.Sample{}, fmt.Errorf("%s: %w", k.Name, err)
 			}
 		}
-		m := load.Metrics{load.BytesPerKey: float64(heap()-before) / liveKeys}
+		s := load.Sample{Metrics: load.Metrics{load.BytesPerKey: float64(heap()-before) / liveKeys}}
 		runtime.KeepAlive(e)
-		return m, nil
+		return s, nil
 	})
 }
 

@@ -82,9 +82,9 @@ func (b *bench) wants(scenario string, k engine.Kind) bool {
 }
 
 // add keeps one run's figures.
-func (b *bench) add(scenario, name string, round int, m load.Metrics) {
-	b.file.Rows = append(b.file.Rows, result.Row{Scenario: scenario, Engine: name, Round: round, Metrics: m})
-	fmt.Fprintf(b.Progress, "%s %s, round %d: %s, %s\n", b.file.Part, scenario, round+1, name, m)
+func (b *bench) add(scenario, name string, round int, s load.Sample) {
+	b.file.Rows = append(b.file.Rows, result.Row{Scenario: scenario, Engine: name, Round: round, Metrics: s.Metrics, Error: s.Error})
+	fmt.Fprintf(b.Progress, "%s %s, round %d: %s, %s %s\n", b.file.Part, scenario, round+1, name, s.Metrics, s.Error)
 }
 
 func (b *bench) setup(levels int, t load.Traffic) engine.Setup {
@@ -93,17 +93,17 @@ func (b *bench) setup(levels int, t load.Traffic) engine.Setup {
 
 // rounds measures all kinds once, then all of them again: what disturbs the machine for a
 // moment then hits one round of all and not all rounds of one.
-func (b *bench) rounds(scenario string, kinds []engine.Kind, one func(engine.Kind) (load.Metrics, error)) error {
+func (b *bench) rounds(scenario string, kinds []engine.Kind, one func(engine.Kind) (load.Sample, error)) error {
 	for round := range b.Rounds {
 		for _, k := range kinds {
 			if !b.wants(scenario, k) {
 				continue
 			}
-			m, err := one(k)
+			s, err := one(k)
 			if err != nil {
 				return err
 			}
-			b.add(scenario, k.Name, round, m)
+			b.add(scenario, k.Name, round, s)
 		}
 	}
 	return nil

@@ -11,15 +11,15 @@ import (
 )
 
 // perReplica is how many requests one replica has under way.
-const perReplica = 32
+const perReplica = 8
 
 // replicas runs this program again, several times at once, on one Redis.
 func replicas(ctx context.Context, b *bench) error {
 	for _, n := range []int{1, 4, 16} {
 		scenario := fmt.Sprintf("replicas=%d", n)
-		err := b.rounds(scenario, pick(engine.Tierlimit, engine.RedisRate, engine.Rueidis), func(k engine.Kind) (load.Metrics, error) {
+		err := b.rounds(scenario, pick(engine.Tierlimit, engine.RedisRate, engine.Rueidis), func(k engine.Kind) (load.Sample, error) {
 			if err := b.server.Flush(ctx); err != nil {
-				return nil, err
+				return load.Sample{}, err
 			}
 			g := replica.Group{
 				Size: n, Server: b.server,

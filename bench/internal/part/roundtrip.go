@@ -26,7 +26,7 @@ func roundTrip(ctx context.Context, b *bench) error {
 		space := s.Space()
 		setup := b.setup(s.Levels, s.Traffic)
 		setup.Addr = proxy.Addr()
-		err := b.rounds(s.Name(), kinds, func(k engine.Kind) (load.Metrics, error) {
+		err := b.rounds(s.Name(), kinds, func(k engine.Kind) (load.Sample, error) {
 			return load.Run{
 				Kind: k, Setup: setup, Server: b.server, Space: space, Goroutines: goroutines, Time: b.Time,
 			}.Measure(ctx)

@@ -50,7 +50,7 @@ func (b *bench) scale(ctx context.Context, scenario string, levels, limits int, 
 	space := load.NewSpace(load.Uniform, size)
 	setup := b.setup(levels, load.Busy)
 	setup.Limits = limits
-	return b.rounds(scenario, kinds, func(k engine.Kind) (load.Metrics, error) {
+	return b.rounds(scenario, kinds, func(k engine.Kind) (load.Sample, error) {
 		return load.Run{
 			Kind: k, Setup: setup, Server: b.server, Space: space, Goroutines: scaleGoroutines, Time: b.Time,
 		}.Measure(ctx)
@@ -66,7 +66,7 @@ func keys(ctx context.Context, b *bench) error {
 	}
 	for _, n := range sizes {
 		space := load.NewSpace(load.Uniform, []int{n})
-		err := b.rounds(fmt.Sprintf("redis/keys=%d", n), pick(engine.Tierlimit, engine.RedisRate), func(k engine.Kind) (load.Metrics, error) {
+		err := b.rounds(fmt.Sprintf("redis/keys=%d", n), pick(engine.Tierlimit, engine.RedisRate), func(k engine.Kind) (load.Sample, error) {
 			return load.Run{
 				Kind: k, Setup: b.setup(1, load.Busy), Server: b.server, Space: space, Fill: n, Goroutines: scaleGoroutines, Time: b.Time,
 			}.Measure(ctx)
@@ -74,7 +74,7 @@ func keys(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		err = b.rounds(fmt.Sprintf("in process/keys=%d", n), pick(engine.TierlimitInner, engine.XRate), func(k engine.Kind) (load.Metrics, error) {
+		err = b.rounds(fmt.Sprintf("in process/keys=%d", n), pick(engine.TierlimitInner, engine.XRate), func(k engine.Kind) (load.Sample, error) {
 			return b.local(ctx, k, space, 1, false)
 		})
 		if err != nil {

@@ -17,14 +17,14 @@ func store(ctx context.Context, b *bench) error {
 	}
 	for _, s := range scenarios {
 		kinds := engine.Shared
-		if s.Traffic == load.Denied {
+		if s.IsDenied() {
 			kinds = slices.DeleteFunc(slices.Clone(kinds), func(k engine.Kind) bool { return k.AdmitsAll })
 		}
 		space := s.Space()
-		err := b.rounds(s.Name(), kinds, func(k engine.Kind) (load.Metrics, error) {
+		err := b.rounds(s.Name(), kinds, func(k engine.Kind) (load.Sample, error) {
 			return load.Run{
 				Kind: k, Setup: b.setup(s.Levels, s.Traffic), Server: b.server, Space: space,
-				Goroutines: s.Goroutines, Exhaust: s.Traffic == load.Denied, Time: b.Time,
+				Goroutines: s.Goroutines, Exhaust: s.Exhaust(), Time: b.Time,
 			}.Measure(ctx)
 		})
 		if err != nil {

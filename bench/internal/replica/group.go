@@ -30,7 +30,7 @@ type Group struct {
 }
 
 // Measure begins at that time and sums up what the replicas did.
-func (g Group) Measure(ctx context.Context, at time.Time) (load.Metrics, error) {
+func (g Group) Measure(ctx context.Context, at time.Time) (load.Sample, error) {
 	g.Order.At = at
 	var done sync.WaitGroup
 	counts, failed := make([]load.Count, g.Size), make([]error, g.Size)
@@ -46,19 +46,19 @@ func (g Group) Measure(ctx context.Context, at time.Time) (load.Metrics, error) 
 	after, err := g.Server.Usage(ctx)
 	done.Wait()
 	if err := errors.Join(append(failed, err)...); err != nil {
-		return nil, err
+		return load.Sample{}, err
 	}
 	total := counts[0]
 	for _, c := range counts[1:] {
 		total.Add(&c)
 		total.Allocs, total.Bytes, total.Elapsed = total.Allocs+c.Allocs, total.Bytes+c.Bytes, max(total.Elapsed, c.Elapsed)
 	}
-	if total.Errors == total.Decisions {
-		return nil, fmt.Errorf("%s: every decision failed", g.Order.Engine)
+	s := load.Sample{Metrics: total.Metrics()}
+	s.Metrics.AddServer(before, after, total.Made())
+	if total.Err != nil {
+		s.Error = total.Err.Error()
 	}
-	m := total.Metrics()
-	m.AddServer(before, after, total.Decisions)
-	return m, nil
+	return s, nil
 }
 
 func (g Group) start(ctx context.Context) (load.Count, error) {
@@ -80,8 +80,12 @@ func (g Group) start(ctx context.Context) (load.Count, error) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		return load.Count{}, fmt.Errorf("replica's answer: %w", err)
 	}
-	return load.Count{
+	c := load.Count{
 		Decisions: r.Decisions, Denied: r.Denied, Errors: r.Errors, Elapsed: r.Elapsed,
 		Allocs: r.Allocs, Bytes: r.Bytes, Latency: hdrhistogram.Import(r.Latency),
-	}, nil
+	}
+	if r.Error != "" {
+		c.Err = errors.New(r.Error)
+	}
+	return c, nil
 }

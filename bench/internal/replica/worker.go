@@ -30,6 +30,7 @@ type report struct {
 	Elapsed                   time.Duration
 	Allocs, Bytes             uint64
 	Latency                   *hdrhistogram.Snapshot
+	Error                     string
 }
 
 // Work carries out the order that it reads from in.
@@ -48,10 +49,14 @@ func Work(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	defer e.Close()
 	space := o.Scenario.Space()
-	load.Drive(ctx, e, space, o.Scenario.Goroutines, time.Until(o.At)) // warm until all begin
+	load.Warm(ctx, e, space, o.Scenario.Goroutines, time.Until(o.At)) // until all begin
 	c := load.Drive(ctx, e, space, o.Scenario.Goroutines, o.Time)
-	return json.NewEncoder(out).Encode(report{
+	r := report{
 		Decisions: c.Decisions, Denied: c.Denied, Errors: c.Errors, Elapsed: c.Elapsed,
 		Allocs: c.Allocs, Bytes: c.Bytes, Latency: c.Latency.Export(),
-	})
+	}
+	if c.Err != nil {
+		r.Error = c.Err.Error()
+	}
+	return json.NewEncoder(out).Encode(r)
 }

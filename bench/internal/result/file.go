@@ -32,6 +32,7 @@ type Row struct {
 	Engine   string       `json:"engine"`
 	Round    int          `json:"round"`
 	Metrics  load.Metrics `json:"metrics"`
+	Error    string       `json:"error,omitempty"` // one of them
 }
 
 func path(dir, part string) string { return filepath.Join(dir, part+".json") }
