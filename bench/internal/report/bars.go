@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/go-analyze/charts"
 )
@@ -10,6 +11,8 @@ const (
 	chartWidth = 860
 	lineHeight = 64 // of one label in a bar chart
 	headHeight = 120
+	labelRoom  = 40
+	legendTop  = 44 // below the title
 )
 
 // bars is a chart of horizontal bars: a group for each label, a colour for each series.
@@ -57,9 +60,12 @@ func (b bars) svg() ([]byte, error) {
 	opt.Title = title(b.Title)
 	opt.Legend = legend(b.Series)
 	opt.CategoryAxis.Labels = labels
+	// Whoever looks at it may have a wider font than the one that it was laid out with.
+	opt.CategoryAxis.LabelOffset = charts.OffsetInt{Left: -labelRoom}
+	opt.Padding = charts.Box{Left: 16 + labelRoom, Top: 16, Right: 16 + labelRoom, Bottom: 16, IsSet: true}
 	opt.ValueAxis[0].Min = charts.Ptr(0.0)
-	opt.ValueFormatter = b.Format
-	opt.Padding = charts.NewBox(16, 16, 72, 16) // room for the last value
+	opt.ValueAxis[0].LabelCount = 6
+	opt.ValueFormatter = short
 	for i := range opt.SeriesList {
 		opt.SeriesList[i].Label = charts.SeriesLabel{Show: charts.Ptr(true), ValueFormatter: b.Format}
 	}
@@ -85,5 +91,7 @@ func legend(series []string) charts.LegendOption {
 	if len(series) < 2 {
 		return charts.LegendOption{SeriesNames: series, Show: charts.Ptr(false)}
 	}
-	return charts.LegendOption{SeriesNames: series, Offset: charts.OffsetRight}
+	return charts.LegendOption{
+		SeriesNames: series, Offset: charts.OffsetStr{Left: charts.PositionCenter, Top: strconv.Itoa(legendTop)},
+	}
 }

@@ -36,6 +36,17 @@ func micros(v float64) string {
 	return digits(v) + " us"
 }
 
+// short is for the marks of an axis.
+func short(v float64) string {
+	switch {
+	case v >= 1e6:
+		return strconv.FormatFloat(v/1e6, 'f', -1, 64) + " M"
+	case v >= 1e3:
+		return strconv.FormatFloat(v/1e3, 'f', -1, 64) + " k"
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
 func nanos(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
 
 func ratio(v float64) string { return digits(v) + "x" }

@@ -12,7 +12,6 @@ const lineChartHeight = 420
 type curve struct {
 	title, axis string
 	metric      string
-	format      func(float64) string
 	scenarios   []string
 	labels      []string // of the scenarios, on the axis
 }
@@ -32,11 +31,10 @@ func (c curve) svg(f *result.File) ([]byte, error) {
 	opt := charts.NewLineChartOptionWithData(data)
 	opt.Title = title(c.title)
 	opt.Legend = legend(engines)
-	opt.Legend.Offset = charts.OffsetStr{Left: charts.PositionCenter, Top: "32"}
 	opt.XAxis.Labels = c.labels
 	opt.XAxis.Title = c.axis
 	opt.YAxis[0].Min = charts.Ptr(0.0)
-	opt.YAxis[0].ValueFormatter = c.format
+	opt.YAxis[0].ValueFormatter = short
 	opt.Padding = charts.NewBoxEqual(16)
 	p := painter(lineChartHeight)
 	if err := p.LineChart(opt); err != nil {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/tierlimit/tierlimit/bench/internal/engine"
@@ -26,7 +27,7 @@ func curves(f *result.File, marker, base string, list map[string]curve) (output,
 	for prefix, c := range list {
 		for _, s := range f.Scenarios() {
 			if value, ok := strings.CutPrefix(s, prefix); ok {
-				c.scenarios, c.labels = append(c.scenarios, s), append(c.labels, value)
+				c.scenarios, c.labels = append(c.scenarios, s), append(c.labels, mark(value))
 			}
 		}
 		if len(c.scenarios) < 2 {
@@ -42,6 +43,13 @@ func curves(f *result.File, marker, base string, list map[string]curve) (output,
 	return o, nil
 }
 
+func mark(number string) string {
+	if v, err := strconv.ParseFloat(number, 64); err == nil {
+		return short(v)
+	}
+	return number
+}
+
 // columnsOf adds what only parts in process have.
 func columnsOf(f *result.File, columns []column) []column {
 	for _, r := range f.Rows {
@@ -54,20 +62,20 @@ func columnsOf(f *result.File, columns []column) []column {
 
 func levels(f *result.File) (output, error) {
 	return curves(f, "levels", engine.RedisRate, map[string]curve{
-		"levels=": {title: "Redis CPU for a decision, in microseconds", axis: "levels", metric: load.RedisCPU, format: digits},
-		"limits=": {title: "Redis CPU for a decision, in microseconds", axis: "limits in one level", metric: load.RedisCPU, format: digits},
+		"levels=": {title: "Redis CPU for a decision, in microseconds", axis: "levels", metric: load.RedisCPU},
+		"limits=": {title: "Redis CPU for a decision, in microseconds", axis: "limits in one level", metric: load.RedisCPU},
 	})
 }
 
 func keys(f *result.File) (output, error) {
 	return curves(f, "keys", engine.RedisRate, map[string]curve{
-		"redis/keys=":      {title: "Decisions a second over Redis, one level", axis: "keys", metric: load.PerSecond, format: count},
-		"in process/keys=": {title: "Nanoseconds for a decision in process, one level", axis: "keys", metric: load.NsPerOp, format: nanos},
+		"redis/keys=":      {title: "Decisions a second over Redis, one level", axis: "keys", metric: load.PerSecond},
+		"in process/keys=": {title: "Nanoseconds for a decision in process, one level", axis: "keys", metric: load.NsPerOp},
 	})
 }
 
 func replicas(f *result.File) (output, error) {
 	return curves(f, "replicas", engine.RedisRate, map[string]curve{
-		"replicas=": {title: "Decisions a second of all replicas together, one Redis", axis: "replicas", metric: load.PerSecond, format: count},
+		"replicas=": {title: "Decisions a second of all replicas together, one Redis", axis: "replicas", metric: load.PerSecond},
 	})
 }
