@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync"
 
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislimiter"
@@ -10,14 +11,12 @@ import (
 // openRueidis shares one client among the levels. Its connections carry the commands of all
 // callers at once, which is its default, so there is no pool to set.
 func openRueidis(s Setup) (Engine, error) {
-	rdb, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}})
-	if err != nil {
-		return nil, err
-	}
-	shared := func(rueidis.ClientOption) (rueidis.Client, error) { return rdb, nil }
+	option := rueidis.ClientOption{InitAddress: []string{s.Addr}}
+	client := sync.OnceValues(func() (rueidis.Client, error) { return rueidis.NewClient(option) })
 	return eachLevel(s, func() (ask, error) {
 		l, err := rueidislimiter.NewRateLimiter(rueidislimiter.RateLimiterOption{
-			ClientBuilder: shared, Limit: int(s.Limit.Capacity()), Window: s.Limit.Period,
+			ClientBuilder: func(rueidis.ClientOption) (rueidis.Client, error) { return client() },
+			Limit:         int(s.Limit.Capacity()), Window: s.Limit.Period,
 		})
 		if err != nil {
 			return nil, err
@@ -27,7 +26,10 @@ func openRueidis(s Setup) (Engine, error) {
 			return err == nil && result.Allowed, err
 		}, nil
 	}, func() error {
-		rdb.Close()
-		return nil
+		rdb, err := client()
+		if err == nil {
+			rdb.Close()
+		}
+		return err
 	})
 }

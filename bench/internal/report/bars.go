@@ -63,11 +63,11 @@ func (b bars) svg() ([]byte, error) {
 	// Whoever looks at it may have a wider font than the one that it was laid out with.
 	opt.CategoryAxis.LabelOffset = charts.OffsetInt{Left: -labelRoom}
 	opt.Padding = charts.Box{Left: 16 + labelRoom, Top: 16, Right: 16 + labelRoom, Bottom: 16, IsSet: true}
-	opt.ValueAxis[0].Min = charts.Ptr(0.0)
+	opt.ValueAxis[0].Min = new(0.0)
 	opt.ValueAxis[0].LabelCount = 6
 	opt.ValueFormatter = short
 	for i := range opt.SeriesList {
-		opt.SeriesList[i].Label = charts.SeriesLabel{Show: charts.Ptr(true), ValueFormatter: b.Format}
+		opt.SeriesList[i].Label = charts.SeriesLabel{Show: new(true), ValueFormatter: b.Format}
 	}
 	p := painter(headHeight + lineHeight*len(labels)*max(len(b.Series), 2)/3)
 	if err := p.BarChart(opt); err != nil {
@@ -89,7 +89,7 @@ func title(text string) charts.TitleOption {
 // legend names the series; one alone is named by the title.
 func legend(series []string) charts.LegendOption {
 	if len(series) < 2 {
-		return charts.LegendOption{SeriesNames: series, Show: charts.Ptr(false)}
+		return charts.LegendOption{SeriesNames: series, Show: new(false)}
 	}
 	return charts.LegendOption{
 		SeriesNames: series, Offset: charts.OffsetStr{Left: charts.PositionCenter, Top: strconv.Itoa(legendTop)},

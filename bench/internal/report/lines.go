@@ -33,7 +33,7 @@ func (c curve) svg(f *result.File) ([]byte, error) {
 	opt.Legend = legend(engines)
 	opt.XAxis.Labels = c.labels
 	opt.XAxis.Title = c.axis
-	opt.YAxis[0].Min = charts.Ptr(0.0)
+	opt.YAxis[0].Min = new(0.0)
 	opt.YAxis[0].ValueFormatter = short
 	opt.Padding = charts.NewBoxEqual(16)
 	p := painter(lineChartHeight)

@@ -41,9 +41,9 @@ func dial(addr string) (*client, error) {
 
 func (c *client) get(r *engine.Request) (status int, err error) {
 	path := strings.TrimPrefix(r.Endpoint, "GET ")
-	b := append(append(append(c.out[:0], "GET "...), path...), " HTTP/1.1\r\nHost: bench\r\nX-Forwarded-For: "...)
-	b = append(append(r.IP.AppendTo(b), "\r\nX-User: "...), r.User...)
-	c.out = append(b, "\r\n\r\n"...)
+	c.out = append(append(append(c.out[:0], "GET "...), path...), " HTTP/1.1\r\nHost: bench\r\nX-Forwarded-For: "...)
+	c.out = append(append(r.IP.AppendTo(c.out), "\r\nX-User: "...), r.User...)
+	c.out = append(c.out, "\r\n\r\n"...)
 	if _, err := c.conn.Write(c.out); err != nil {
 		return 0, err
 	}
