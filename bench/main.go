@@ -42,8 +42,8 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.Pool, "pool", 128, "connections of every client whose pool can be set; 0: its own default")
 	flags.BoolVar(&o.All, "all", false, "part store: every combination of levels, traffic, keys and goroutines")
 	flags.BoolVar(&o.Big, "big", false, "part keys: ten million as well, which needs gigabytes")
-	scenario := flags.String("run", "", "only scenarios whose name matches this expression")
-	kind := flags.String("engines", "", "only engines whose name matches this expression")
+	scenario := flags.String("run", "", "only scenarios whose name matches this expression: shown, not kept")
+	kind := flags.String("engines", "", "only engines whose name matches this expression: shown, not kept")
 	results := flags.String("results", "results", "directory of the raw results")
 	docs := flags.String("docs", "../docs", "directory of benchmarks.md and of img; empty: write no docs")
 	flags.Usage = func() { usage(flags) }
@@ -61,16 +61,23 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	partial := *scenario != "" || *kind != ""
 	for _, p := range parts {
 		file, err := p.Measure(ctx, o)
 		if err != nil {
 			return err
 		}
-		if err := file.Write(*results); err != nil {
+		// A part of a part would replace the whole of it.
+		if partial {
+			err = report.Print(os.Stdout, file)
+		} else {
+			err = file.Write(*results)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if *docs == "" {
+	if partial || *docs == "" {
 		return nil
 	}
 	return report.Write(*results, *docs)

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tierlimit/tierlimit/bench/internal/engine"
@@ -32,7 +33,7 @@ func text(err error) string {
 	if err == nil {
 		return ""
 	}
-	return err.Error()
+	return strings.ReplaceAll(err.Error(), "\n", ": ") // joined errors stand on lines of their own
 }
 
 // Measure warms up, then measures.

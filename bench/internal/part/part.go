@@ -4,6 +4,7 @@ package part
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -69,7 +70,13 @@ func (p Part) Measure(ctx context.Context, o Options) (*result.File, error) {
 			Part: p.Name, Machine: result.ThisMachine(ctx, b.server),
 			Settings: result.Settings{Time: o.Time.String(), Rounds: o.Rounds, Pool: o.Pool},
 		}
-		return p.run(ctx, b)
+		if err := p.run(ctx, b); err != nil {
+			return err
+		}
+		if len(b.file.Rows) == 0 {
+			return errors.New("no scenario or no engine matches")
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)

@@ -8,7 +8,10 @@ import (
 	"github.com/tierlimit/tierlimit/bench/internal/load"
 )
 
-const scaleGoroutines = 128
+const (
+	scaleGoroutines = 128
+	mostLocalKeys   = 1 << 20 // what a memstore remembers unless told otherwise
+)
 
 func pick(names ...string) []engine.Kind {
 	var kinds []engine.Kind
@@ -73,6 +76,9 @@ func keys(ctx context.Context, b *bench) error {
 		})
 		if err != nil {
 			return err
+		}
+		if n > mostLocalKeys {
+			continue
 		}
 		err = b.rounds(fmt.Sprintf("in process/keys=%d", n), pick(engine.TierlimitInner, engine.XRate), func(k engine.Kind) (load.Sample, error) {
 			return b.local(ctx, k, space, 1, false)

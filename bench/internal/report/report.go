@@ -4,10 +4,12 @@ package report
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tierlimit/tierlimit/bench/internal/result"
 )
@@ -59,6 +61,18 @@ func Write(results, docs string) error {
 		maps.Copy(all.charts, o.charts)
 	}
 	return all.write(docs)
+}
+
+// Print writes the tables of one part, for a look at some of it.
+func Print(w io.Writer, f *result.File) error {
+	o, err := renderers[f.Part](f)
+	if err != nil {
+		return err
+	}
+	for _, marker := range slices.Sorted(maps.Keys(o.tables)) {
+		fmt.Fprintf(w, "\n%s\n", o.tables[marker])
+	}
+	return nil
 }
 
 // measuredOn goes above each table, since parts may have been measured apart.

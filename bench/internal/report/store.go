@@ -43,11 +43,10 @@ func summary(f *result.File) string {
 	for _, k := range engine.Shared {
 		row, seen := []string{emphasized(k.Name)}, false
 		for _, s := range scenarios {
-			value, ok := f.Median(s, k.Name, load.PerSecond)
-			of, based := f.Median(s, engine.RedisRate, load.PerSecond)
+			r, ok := f.Ratio(s, k.Name, engine.RedisRate, load.PerSecond)
 			cell := ""
-			if ok && based && of > 0 {
-				cell, seen = ratio(value/of), true
+			if ok {
+				cell, seen = ratio(r), true
 			}
 			row = append(row, cell)
 		}

@@ -43,8 +43,8 @@ func (c column) cell(f *result.File, scenario, name, base string) string {
 	if !c.ratio {
 		return text
 	}
-	if of, ok := f.Median(scenario, base, c.metric); ok && of > 0 {
-		text += " (" + ratio(value/of) + ")"
+	if r, ok := f.Ratio(scenario, name, base, c.metric); ok {
+		text += " (" + ratio(r) + ")"
 	}
 	return text
 }

@@ -4,6 +4,7 @@ package result
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,12 +90,33 @@ func unique(rows []Row, of func(Row) string) []string {
 
 // Median of a metric over the rounds; ok is false where it was not measured.
 func (f *File) Median(scenario, engine, metric string) (m float64, ok bool) {
-	var values []float64
-	for _, r := range f.Rows {
-		if v, has := r.Metrics[metric]; has && r.Scenario == scenario && r.Engine == engine {
-			values = append(values, v)
+	return median(slices.Collect(maps.Values(f.rounds(scenario, engine, metric))))
+}
+
+// Ratio is the median of each round's ratio to base. Both were measured shortly after each other
+// in each round, so what slowed the machine for a while hardly moves it.
+func (f *File) Ratio(scenario, engine, base, metric string) (m float64, ok bool) {
+	of := f.rounds(scenario, base, metric)
+	var ratios []float64
+	for round, v := range f.rounds(scenario, engine, metric) {
+		if of[round] > 0 {
+			ratios = append(ratios, v/of[round])
 		}
 	}
+	return median(ratios)
+}
+
+func (f *File) rounds(scenario, engine, metric string) map[int]float64 {
+	values := map[int]float64{}
+	for _, r := range f.Rows {
+		if v, has := r.Metrics[metric]; has && r.Scenario == scenario && r.Engine == engine {
+			values[r.Round] = v
+		}
+	}
+	return values
+}
+
+func median(values []float64) (m float64, ok bool) {
 	if len(values) == 0 {
 		return 0, false
 	}
