@@ -19,6 +19,10 @@ const (
 	digits   = 2
 )
 
+// afterError keeps a limiter that fails at once from getting the whole machine for failing, which
+// would keep it from recovering.
+const afterError = time.Millisecond
+
 // Count is what goroutines did in one run.
 type Count struct {
 	Decisions, Denied, Errors int64
@@ -84,6 +88,8 @@ func (c *Count) work(ctx context.Context, e engine.Engine, source *Source, stop 
 		if err != nil {
 			c.Errors++
 			c.Err = err
+			time.Sleep(afterError)
+			last = time.Now()
 			continue
 		}
 		_ = c.Latency.RecordValue(took) // in range, so no error

@@ -47,6 +47,14 @@ func short(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
+// mark shortens a number in a name.
+func mark(number string) string {
+	if v, err := strconv.ParseFloat(number, 64); err == nil {
+		return short(v)
+	}
+	return number
+}
+
 func nanos(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
 
 func ratio(v float64) string { return digits(v) + "x" }
@@ -70,7 +78,7 @@ func inWords(scenario string) string {
 	for part := range strings.SplitSeq(scenario, "/") {
 		name, value, ok := strings.Cut(part, "=")
 		if format := words[name]; ok && format != "" {
-			part = fmt.Sprintf(format, value)
+			part = fmt.Sprintf(format, mark(value))
 			if value == "1" {
 				part = strings.TrimSuffix(part, "s")
 			}

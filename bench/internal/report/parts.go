@@ -82,7 +82,7 @@ func inProcess(f *result.File) (output, error) {
 			rows = append(rows, row)
 		}
 	}
-	o := output{tables: map[string]string{"inprocess": markdown(rows)}}
+	o := output{tables: map[string]string{"inprocess": markdown(1, rows)}}
 	if len(chart.Labels) == 0 {
 		return o, nil
 	}

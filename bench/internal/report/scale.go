@@ -1,7 +1,6 @@
 package report
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/tierlimit/tierlimit/bench/internal/engine"
@@ -9,73 +8,93 @@ import (
 	"github.com/tierlimit/tierlimit/bench/internal/result"
 )
 
-var overScale = []column{
-	{"decisions/s", load.PerSecond, count, true},
-	{"p99", load.P99, micros, true},
-	{"Redis CPU", load.RedisCPU, micros, true},
-	{"allocs", load.Allocs, digits, false},
-	{"errors", load.ErrorPart, share, false},
+var (
+	overScale = []column{
+		{"decisions/s", load.PerSecond, count, true},
+		{"p99", load.P99, micros, true},
+		{"Redis CPU", load.RedisCPU, micros, true},
+		{"allocs", load.Allocs, digits, false},
+		{"errors", load.ErrorPart, share, false},
+	}
+	localScale = []column{{"ns", load.NsPerOp, nanos, true}, {"allocs", load.Allocs, digits, false}}
+)
+
+// growth is a property that grows: a table of all its steps, and a curve of one metric.
+type growth struct {
+	prefix  string // of its scenarios' names; the rest is the step
+	chart   string // the file
+	curve   curve
+	base    string
+	columns []column
 }
 
-// curves draws one chart for each prefix of scenario names, "levels=" say, and one table of all.
-func curves(f *result.File, marker, base string, list map[string]curve) (output, error) {
-	o, err := each(f, marker, base, columnsOf(f, overScale))
-	if err != nil {
-		return o, err
-	}
-	o.charts = map[string][]byte{}
-	for prefix, c := range list {
+func grow(f *result.File, marker string, list []growth) (output, error) {
+	o := output{charts: map[string][]byte{}}
+	var all strings.Builder
+	for _, g := range list {
 		for _, s := range f.Scenarios() {
-			if value, ok := strings.CutPrefix(s, prefix); ok {
-				c.scenarios, c.labels = append(c.scenarios, s), append(c.labels, mark(value))
+			if step, ok := strings.CutPrefix(s, g.prefix); ok {
+				g.curve.scenarios, g.curve.labels = append(g.curve.scenarios, s), append(g.curve.labels, mark(step))
 			}
 		}
-		if len(c.scenarios) < 2 {
-			continue // a point is no curve
+		if len(g.curve.scenarios) == 0 {
+			continue
 		}
-		svg, err := c.svg(f)
+		all.WriteString(g.table(f) + "\n")
+		svg, err := g.curve.svg(f)
 		if err != nil {
 			return o, err
 		}
-		name := strings.NewReplacer(" ", "-", "/", "-", "=", "").Replace(prefix)
-		o.charts["scale-"+name+".svg"] = svg
+		o.charts[g.chart] = svg
 	}
+	o.tables = map[string]string{marker: all.String()}
 	return o, nil
 }
 
-func mark(number string) string {
-	if v, err := strconv.ParseFloat(number, 64); err == nil {
-		return short(v)
+func (g growth) table(f *result.File) string {
+	titles := []string{g.curve.axis, ""}
+	for _, c := range g.columns {
+		titles = append(titles, c.title)
 	}
-	return number
-}
-
-// columnsOf adds what only parts in process have.
-func columnsOf(f *result.File, columns []column) []column {
-	for _, r := range f.Rows {
-		if _, ok := r.Metrics[load.NsPerOp]; ok {
-			return append([]column{{"ns", load.NsPerOp, nanos, false}}, columns...)
+	rows := [][]string{titles}
+	for i, s := range g.curve.scenarios {
+		for _, name := range f.Engines(s) {
+			row := []string{g.curve.labels[i], emphasized(name)}
+			for _, c := range g.columns {
+				row = append(row, c.cell(f, s, name, g.base))
+			}
+			rows = append(rows, row)
 		}
 	}
-	return columns
+	return markdown(2, rows)
 }
 
 func levels(f *result.File) (output, error) {
-	return curves(f, "levels", engine.RedisRate, map[string]curve{
-		"levels=": {title: "Redis CPU for a decision, in microseconds", axis: "levels", metric: load.RedisCPU},
-		"limits=": {title: "Redis CPU for a decision, in microseconds", axis: "limits in one level", metric: load.RedisCPU},
+	return grow(f, "levels", []growth{
+		{"levels=", "scale-levels.svg", curve{
+			title: "Redis CPU for a decision, in microseconds", axis: "levels", metric: load.RedisCPU,
+		}, engine.RedisRate, overScale},
+		{"limits=", "scale-limits.svg", curve{
+			title: "Redis CPU for a decision, in microseconds", axis: "limits in one level", metric: load.RedisCPU,
+		}, "", overScale},
 	})
 }
 
 func keys(f *result.File) (output, error) {
-	return curves(f, "keys", engine.RedisRate, map[string]curve{
-		"redis/keys=":      {title: "Decisions a second over Redis, one level", axis: "keys", metric: load.PerSecond},
-		"in process/keys=": {title: "Nanoseconds for a decision in process, one level", axis: "keys", metric: load.NsPerOp},
+	return grow(f, "keys", []growth{
+		{"redis/keys=", "scale-redis-keys.svg", curve{
+			title: "Decisions a second over Redis, one level", axis: "keys in Redis", metric: load.PerSecond,
+		}, engine.RedisRate, overScale},
+		{"in process/keys=", "scale-in-process-keys.svg", curve{
+			title: "Nanoseconds for a decision in process, one level", axis: "keys in process", metric: load.NsPerOp,
+		}, engine.XRate, localScale},
 	})
 }
 
 func replicas(f *result.File) (output, error) {
-	return curves(f, "replicas", engine.RedisRate, map[string]curve{
-		"replicas=": {title: "Decisions a second of all replicas together, one Redis", axis: "replicas", metric: load.PerSecond},
+	return grow(f, "replicas", []growth{
+		{"replicas=", "scale-replicas.svg", curve{
+			title: "Decisions a second of all replicas together, one Redis", axis: "replicas", metric: load.PerSecond,
+		}, engine.RedisRate, overScale},
 	})
 }

@@ -54,7 +54,7 @@ func summary(f *result.File) string {
 			rows = append(rows, row)
 		}
 	}
-	return markdown(rows)
+	return markdown(1, rows)
 }
 
 func storeCharts(f *result.File) (map[string][]byte, error) {

@@ -31,7 +31,7 @@ func table(f *result.File, scenario, base string, columns []column) string {
 		}
 		rows = append(rows, row)
 	}
-	return markdown(rows)
+	return markdown(1, rows)
 }
 
 func (c column) cell(f *result.File, scenario, name, base string) string {
@@ -62,12 +62,13 @@ func emphasized(name string) string {
 	return name
 }
 
-func markdown(rows [][]string) string {
+// markdown aligns the first columns, names, to the left and the rest to the right.
+func markdown(names int, rows [][]string) string {
 	var b strings.Builder
 	for i, row := range rows {
 		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
 		if i == 0 {
-			b.WriteString("|---" + strings.Repeat("|--:", len(row)-1) + "|\n")
+			b.WriteString(strings.Repeat("|---", names) + strings.Repeat("|--:", len(row)-names) + "|\n")
 		}
 	}
 	return b.String()
