@@ -18,7 +18,7 @@ GOVULNCHECK   := $(BIN)/govulncheck-$(GOVULNCHECK_VERSION)
 
 .PHONY: help
 help: ## list the jobs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## start the gin example with the in-process store (ARGS="-addr :9000")
@@ -29,7 +29,7 @@ test: deps ## run the tests, with real Redis servers and the race detector (PKG=
 	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -shuffle=on -timeout=$(TIMEOUT) $(ARGS) $(PKG)
 
 .PHONY: check
-check: fmt-check lint vet tidy-check vuln test ## everything that a change has to pass
+check: fmt-check lint vet tidy-check vuln test bench-check ## everything that a change has to pass
 
 .PHONY: deps
 deps: ## get what the tests need: Redis, Sentinel, a C compiler for the race detector
@@ -46,14 +46,16 @@ fmt-check: $(GOFUMPT)
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## run the linters of .golangci.yml
 	$(GOLANGCI_LINT) run
+	cd bench && $(abspath $(GOLANGCI_LINT)) run
 
 .PHONY: vet
 vet:
 	go vet ./...
 
 .PHONY: tidy
-tidy: ## bring go.mod and go.sum up to date
+tidy: ## bring go.mod and go.sum up to date, those of bench too
 	go mod tidy
+	cd bench && go mod tidy
 
 .PHONY: tidy-check
 tidy-check:
@@ -66,6 +68,23 @@ vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what we call
 .PHONY: fuzz
 fuzz: deps ## run every fuzz target for FUZZTIME (30s)
 	@scripts/fuzz.sh $(FUZZTIME)
+
+# bench is a module of its own: what it is measured beside is nobody's dependency.
+.PHONY: bench
+bench: bench-deps ## measure beside other limiters and write docs/benchmarks.md (ARGS="-help")
+	cd bench && go run . $(ARGS)
+
+.PHONY: bench-scale
+bench-scale: bench-deps ## measure how the cost grows with levels, keys and replicas
+	cd bench && go run . $(ARGS) scale
+
+.PHONY: bench-check
+bench-check: bench-deps
+	cd bench && go vet ./... && go test -timeout=$(TIMEOUT) ./...
+
+.PHONY: bench-deps
+bench-deps:
+	@scripts/need.sh redis-server
 
 .PHONY: cover
 cover: deps ## measure test coverage: the total here, every line in cover.html
