@@ -27,16 +27,20 @@ func newCell(hash uint64, r *tokenbucket.Rate, full int64) cell {
 // of reports whether the cell is the bucket's with that hash.
 func (c *cell) of(hash uint64) bool { return (c.tag^hash<<tagBits)-1 < 1<<tagBits-1 }
 
-// same reports whether the cells are one bucket's.
-func (c *cell) same(d *cell) bool { return c.tag>>tagBits == d.tag>>tagBits }
+func (c *cell) hash() uint64 { return c.tag >> tagBits }
 
 // home is where in a table of a power of two the bucket would like to be.
-func (c *cell) home(mask int) int { return int(c.tag>>tagBits) & mask }
+func (c *cell) home(mask int) int { return int(c.hash()) & mask }
 
-func (c *cell) rate() tokenbucket.Rate {
-	return tokenbucket.Rate{PerSec: perSec[c.tag&(1<<tagBits-1)]}
+func (c *cell) perSec() int64 { return perSec[c.tag&(1<<tagBits-1)] }
+
+// fullIn is the instant in another rate's ticks.
+func (c *cell) fullIn(r *tokenbucket.Rate) int64 {
+	return r.Join(tokenbucket.Rate{PerSec: c.perSec()}.Split(c.full))
 }
 
 // owes reports whether the bucket is not full at that instant, in nanoseconds. What owes nothing
 // says nothing, and its cell may be anybody's.
-func (c *cell) owes(now int64) bool { return c.full > c.rate().Ticks(now) }
+func (c *cell) owes(now int64) bool {
+	return c.full > tokenbucket.Rate{PerSec: c.perSec()}.Ticks(now)
+}

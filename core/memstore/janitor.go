@@ -53,7 +53,7 @@ func (j *janitor) run(s *Store, quit chan struct{}) {
 		for i := part; i < len(s.shards); i += janitorShare {
 			left += s.shards[i].clean(s.clock)
 		}
-		if s.overflow.sweep(s.clock()) && left == 0 && part == janitorShare-1 && j.sleep(s) {
+		if s.overflow.sweep(s.clock) && left == 0 && part == janitorShare-1 && j.sleep(s) {
 			return
 		}
 	}

@@ -13,6 +13,7 @@ import (
 type overflow struct {
 	mu    sync.Mutex
 	cells map[overflowKey]cell
+	seen  int64         // as a shard's
 	met   atomic.Uint64 // requests
 }
 
@@ -36,9 +37,11 @@ func (s *Store) readOverflow(r *request, i int) {
 }
 
 // sweep drops the buckets that owe nothing, and reports whether none is left.
-func (o *overflow) sweep(now int64) (empty bool) {
+func (o *overflow) sweep(clock func() int64) (empty bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	now := clock()
+	o.seen = now
 	for key, c := range o.cells {
 		if !c.owes(now) {
 			delete(o.cells, key)

@@ -12,37 +12,63 @@ type request struct {
 }
 
 // begin finds the buckets, locks their shards and reads what they owe. Shards are locked in
-// one order, whatever the order of the buckets, and the clock is read after it: an instant
-// read before could be older than what is stored.
+// one order, whatever the order of the buckets.
+//
+// The clock is read before, so that nobody waits for that, and again only if somebody came in
+// between: an instant older than what is stored would refill what has been refilled.
 func (s *Store) begin(r *request) error {
 	if s.closed.Load() {
 		return core.ErrClosed
 	}
+	r.now = s.clock()
 	for i := range r.slots {
 		if err := s.aim(&r.slots[i], &r.buckets[i]); err != nil {
 			return err
 		}
 		r.queue(i)
 	}
+	late := false
 	for i := range r.slots {
 		if sh := s.inTurn(r, i); sh != nil {
-			sh.mu.Lock()
+			sh.lock()
+			late = late || sh.seen > r.now
 		}
 	}
-	r.now = s.clock()
+	if late {
+		r.now = s.clock()
+	}
 	for i := range r.slots {
 		s.read(r, i)
+	}
+	if r.spills {
+		s.catchUp(r)
 	}
 	return nil
 }
 
-// queue puts the shard of slot i, the last so far, among the turns of those before it.
-func (r *request) queue(i int) {
-	shard := r.slots[i].shard
-	for ; i > 0 && r.slots[i-1].turn > shard; i-- {
-		r.slots[i].turn = r.slots[i-1].turn
+// catchUp reads everything again where the overflow buckets have been seen at a later instant:
+// their lock was taken after the clock was read.
+func (s *Store) catchUp(r *request) {
+	if s.overflow.seen > r.now {
+		r.now = s.clock()
+		for i := range r.slots {
+			sl := &r.slots[i]
+			sl.debt, sl.spill, sl.stale = 0, false, false
+			s.read(r, i)
+		}
 	}
-	r.slots[i].turn = shard
+	s.overflow.seen = r.now
+}
+
+// queue puts the shard of slot i, the last so far, among the turns of those before it. Hashes are
+// in no order that a processor could guess, so it compares all and branches on none.
+func (r *request) queue(i int) {
+	turn := r.slots[i].shard
+	for k := range i {
+		before := &r.slots[k].turn
+		*before, turn = min(*before, turn), max(*before, turn)
+	}
+	r.slots[i].turn = turn
 }
 
 // inTurn is the shard to lock or unlock at step i: none where it was the step before.
@@ -72,6 +98,7 @@ func (s *Store) end(r *request) {
 func (s *Store) read(r *request, i int) {
 	sl := &r.slots[i]
 	sh := &s.shards[sl.shard]
+	sh.seen = r.now
 	sl.now = sl.rate.Ticks(r.now)
 	if sl.at = sh.find(sl.hash); sl.at >= 0 {
 		sl.owe(&sh.cells[sl.at])

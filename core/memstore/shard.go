@@ -16,15 +16,20 @@ const (
 	fullShard = 1 << 13
 )
 
-// sweepEvery bounds how often a lack of room may cost a pass over a shard.
-const sweepEvery = int64(100 * time.Millisecond)
+const (
+	// sweepEvery bounds how often a lack of room may cost a pass over a shard.
+	sweepEvery = int64(100 * time.Millisecond)
+	// spins is how often a locked shard is tried before its lock is waited for.
+	spins = 100
+)
 
 // shard is some of the buckets and their lock, in a cache line of its own.
 type shard struct {
 	mu sync.Mutex
 	table
+	seen  int64 // the instant of the latest request or sweep: what is stored may be as young
 	swept int64 // when a lack of room last led to a sweep
-	_     [16]byte
+	_     [8]byte
 }
 
 // divide makes the shards for so many buckets; which one a bucket is in, the top of its hash says.
@@ -47,11 +52,29 @@ func (sh *shard) makeRoom(now int64) {
 	sh.sweep(now)
 }
 
+func (sh *shard) lock() {
+	if !sh.mu.TryLock() {
+		sh.wait()
+	}
+}
+
+// wait tries for about as long as a decision takes before it waits as a mutex does, which pauses
+// for many times that.
+func (sh *shard) wait() {
+	for range spins {
+		if sh.mu.TryLock() {
+			return
+		}
+	}
+	sh.mu.Lock()
+}
+
 // clean is the janitor's visit. It reports how many buckets are left.
 func (sh *shard) clean(clock func() int64) int {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	sh.sweep(clock())
+	sh.seen = clock()
+	sh.sweep(sh.seen)
 	sh.shrink()
 	return sh.n
 }

@@ -38,8 +38,8 @@ func (s *Store) aim(sl *slot, b *core.Bucket) error {
 // owe sets the debt from what is stored, which another limit may have written: debt is time.
 func (sl *slot) owe(c *cell) {
 	full := c.full
-	if r := c.rate(); r.PerSec != sl.rate.PerSec {
-		full = sl.rate.Join(r.Split(full))
+	if c.perSec() != sl.rate.PerSec {
+		full = c.fullIn(&sl.rate)
 	}
 	sl.debt = max(full-sl.now, 0)
 	sl.stale = sl.debt > sl.rate.Capacity
@@ -52,6 +52,15 @@ func (sl *slot) judge() {
 		sl.debt = sl.rate.Capacity
 	}
 	sl.admits = sl.rate.Admits(sl.debt, sl.cost)
+}
+
+// charge charges the bucket if it may be, and reports whether there is something to store: a
+// forgiven debt is stored too.
+func (sl *slot) charge(may bool) bool {
+	if sl.paid = sl.admits && may; sl.paid {
+		sl.debt += sl.cost
+	}
+	return sl.paid || sl.stale
 }
 
 // tell says what came of it, and what the bucket holds now.

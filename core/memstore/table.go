@@ -30,8 +30,8 @@ func (t *table) find(hash uint64) int {
 // set stores a bucket that may have a cell already, most likely at a place where it was seen
 // before, or else takes one. It reports whether that is the table's only one.
 func (t *table) set(c cell, at int, now int64) (first bool) {
-	if uint(at) >= uint(len(t.cells)) || !t.cells[at].same(&c) {
-		if at = t.find(c.tag >> tagBits); at < 0 {
+	if uint(at) >= uint(len(t.cells)) || !t.cells[at].of(c.hash()) {
+		if at = t.find(c.hash()); at < 0 {
 			return t.add(c, now)
 		}
 	}

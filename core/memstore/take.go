@@ -29,8 +29,10 @@ func (s *Store) Peek(_ context.Context, buckets []core.Bucket, out []core.Outcom
 func (s *Store) judge(buckets []core.Bucket, out []core.Outcome, charge bool) error {
 	switch n := len(buckets); {
 	case n == 1:
-		var slots [1]slot
-		return s.settle(slots[:], buckets, out, charge)
+		if done, err := s.one(&buckets[0], &out[0], charge); done {
+			return err
+		}
+		fallthrough
 	case n <= few:
 		var slots [few]slot
 		return s.settle(slots[:n], buckets, out, charge)
@@ -55,9 +57,9 @@ func (s *Store) settle(slots []slot, buckets []core.Bucket, out []core.Outcome, 
 		s.consider(&slots[i])
 		admitted = admitted && (slots[i].admits || buckets[i].Shadow)
 	}
-	if charge {
-		for i := range slots {
-			s.pay(&r, i, admitted || buckets[i].Shadow)
+	for i := range slots {
+		if charge && slots[i].charge(admitted || buckets[i].Shadow) {
+			s.write(&r, i)
 		}
 	}
 	s.end(&r)
@@ -72,17 +74,5 @@ func (s *Store) consider(sl *slot) {
 	if sl.spill {
 		s.overflow.met.Add(1)
 		sl.admits = sl.admits && !s.deny
-	}
-}
-
-// pay charges slot i if it may be, and in any case stores that a debt beyond the time to full is
-// forgiven.
-func (s *Store) pay(r *request, i int, may bool) {
-	sl := &r.slots[i]
-	if sl.paid = sl.admits && may; sl.paid {
-		sl.debt += sl.cost
-	}
-	if sl.paid || sl.stale {
-		s.write(r, i)
 	}
 }
