@@ -35,7 +35,7 @@ func flood(t *testing.T, s *memstore.Store, keys int, d time.Duration) {
 
 func TestBytesPerKey(t *testing.T) {
 	const keys = 1_000_000
-	for name, entries := range map[string]int{"default": 1 << 20, "room for more": 1 << 24} {
+	for name, entries := range map[string]int{"room for twice as many": 1 << 21, "for many more": 1 << 24} {
 		before := heap()
 		s := open(t, memstore.WithMaxEntries(entries))
 		flood(t, s, keys, time.Hour)

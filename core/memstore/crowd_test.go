@@ -13,8 +13,8 @@ import (
 // that all belong in one shard.
 func crowded(t *testing.T, room, n int) (*Store, *time.Duration, []core.Bucket) {
 	t.Helper()
-	var passed time.Duration
-	s := New(WithMaxEntries(room*leastShards), WithClock(func() time.Time { return time.Unix(0, int64(passed)) }))
+	passed := new(time.Duration)
+	s := New(WithMaxEntries(room*leastShards), WithClock(func() time.Time { return time.Unix(0, int64(*passed)) }))
 	t.Cleanup(s.janitor.stop) // the clock is not for two goroutines
 	s.janitor.stop()
 	var buckets []core.Bucket
@@ -28,7 +28,7 @@ func crowded(t *testing.T, room, n int) (*Store, *time.Duration, []core.Bucket) 
 			buckets = append(buckets, b)
 		}
 	}
-	return s, &passed, buckets
+	return s, passed, buckets
 }
 
 func takeAll(t *testing.T, s *Store, buckets ...core.Bucket) []core.Outcome {

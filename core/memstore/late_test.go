@@ -31,18 +31,24 @@ func overtaken(t *testing.T, opts ...memstore.Option) (s *memstore.Store, arm fu
 func TestOvertakenRequestReadsTheClockAgain(t *testing.T) {
 	s, arm := overtaken(t)
 	defer s.Close()
-	b := bucket("b", core.PerSecond(1), 1)
-	for name, request := range map[string][]core.Bucket{
-		"alone":       {b},
-		"with others": {bucket("a", core.PerHour(9), 1), b, bucket("c", core.PerHour(9), 1)},
+	limit := core.Per(10, 10*time.Second)
+	alone := func(cost int64) []core.Bucket { return []core.Bucket{bucket("b", limit, cost)} }
+	among := func(cost int64) []core.Bucket {
+		return []core.Bucket{bucket("a", core.PerHour(99), 1), bucket("b", limit, cost), bucket("c", core.PerHour(99), 1)}
+	}
+	for name, c := range map[string]struct {
+		first, then func(cost int64) []core.Bucket
+	}{
+		"alone": {alone, alone}, "by one among others": {among, alone}, "among others": {alone, among}, "both": {among, among},
 	} {
-		if err := s.Reset(context.Background(), []core.Bucket{b}); err != nil {
+		if err := s.Reset(context.Background(), alone(1)); err != nil {
 			t.Fatal(err)
 		}
-		arm(func() { take(t, s, b) })
+		arm(func() { take(t, s, c.first(5)...) })
+		request := c.then(6)
 		for i, o := range take(t, s, request...) {
 			if request[i].Key == "b" && (o.Admits || o.RetryAfter != time.Second) {
-				t.Errorf("%s: %+v, want a second's wait", name, o)
+				t.Errorf("%s: %+v, want a second's wait for the sixth unit", name, o)
 			}
 		}
 	}
@@ -69,10 +75,12 @@ func TestOvertakenRequestWithoutRoomReadsTheClockAgain(t *testing.T) {
 	defer s.Close()
 	fill(t, s, core.PerHour(1))
 	for i := range 20 { // in shards of their own, mostly
-		limit := core.Per(1, time.Second+time.Duration(i))
-		arm(func() { take(t, s, bucket(fmt.Sprint("x", i), limit, 1)) })
-		if o := take(t, s, bucket(fmt.Sprint("y", i), limit, 1))[0]; o.Admits || o.RetryAfter != limit.Period {
-			t.Errorf("%+v, want a wait of %v", o, limit.Period)
+		limit := core.Per(10, 10*time.Second+time.Duration(10*i))
+		unit := limit.Period / 10
+		arm(func() { take(t, s, bucket(fmt.Sprint("x", i), limit, 5)) })
+		request := []core.Bucket{bucket(fmt.Sprint("y", i), limit, 6), bucket("fill0", core.PerHour(1), 1)}
+		if o := take(t, s, request...)[0]; o.Admits || o.RetryAfter != unit {
+			t.Errorf("%+v, want a wait of %v for the sixth unit", o, unit)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func TestTableForgetsNothingThatIsOwed(t *testing.T) {
 	}
 }
 
-// Cells that owe nothing are taken on the spot: a table of short debts does not grow.
+// Cells that owe nothing are taken on the spot, and a table of short debts does not grow.
 func TestTableTakesWhatIsPaid(t *testing.T) {
 	var tb table
 	for i := range int64(100_000) {
@@ -91,6 +91,12 @@ func TestTableTakesWhatIsPaid(t *testing.T) {
 	}
 	if n := len(tb.cells); n > 128 {
 		t.Errorf("%d cells for 50 debts at a time", n)
+	}
+	tb = table{}
+	for i := range int64(100) { // all have one home
+		if tb.set(newCell(uint64(i)<<32, &rates[0], i+1), -1, i); tb.n != 1 {
+			t.Fatalf("%d cells in use, want the one that each finds paid", tb.n)
+		}
 	}
 }
 
