@@ -36,6 +36,20 @@ func (s *Store) readOverflow(r *request, i int) {
 	}
 }
 
+// catchUp reads everything again where the overflow buckets have been seen at a later instant:
+// their lock was taken after the clock was read.
+func (s *Store) catchUp(r *request) {
+	if s.overflow.seen > r.now {
+		r.now = s.clock()
+		for i := range r.slots {
+			sl := &r.slots[i]
+			sl.debt, sl.spill, sl.stale = 0, false, false
+			s.read(r, i)
+		}
+	}
+	s.overflow.seen = r.now
+}
+
 // sweep drops the buckets that owe nothing, and reports whether none is left.
 func (o *overflow) sweep(clock func() int64) (empty bool) {
 	o.mu.Lock()

@@ -46,20 +46,6 @@ func (s *Store) begin(r *request) error {
 	return nil
 }
 
-// catchUp reads everything again where the overflow buckets have been seen at a later instant:
-// their lock was taken after the clock was read.
-func (s *Store) catchUp(r *request) {
-	if s.overflow.seen > r.now {
-		r.now = s.clock()
-		for i := range r.slots {
-			sl := &r.slots[i]
-			sl.debt, sl.spill, sl.stale = 0, false, false
-			s.read(r, i)
-		}
-	}
-	s.overflow.seen = r.now
-}
-
 // queue puts the shard of slot i, the last so far, among the turns of those before it. Hashes are
 // in no order that a processor could guess, so it compares all and branches on none.
 func (r *request) queue(i int) {
