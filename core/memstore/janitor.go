@@ -41,19 +41,19 @@ func (j *janitor) run(s *Store, quit chan struct{}) {
 	defer j.done.Done()
 	tick := time.NewTicker(janitorPeriod)
 	defer tick.Stop()
-	for part := 0; ; part = (part + 1) % janitorShare {
+	for left, part := 0, 0; ; part = (part + 1) % janitorShare {
 		select {
 		case <-quit:
 			return
 		case <-tick.C:
 		}
-		for i := part; i < shardCount; i += janitorShare {
-			sh := &s.shards[i]
-			sh.mu.Lock()
-			s.sweep(sh, s.clock())
-			sh.mu.Unlock()
+		if part == 0 {
+			left = 0
 		}
-		if s.overflow.sweep(s.clock()) && s.live.Load() == 0 && j.sleep(s) {
+		for i := part; i < len(s.shards); i += janitorShare {
+			left += s.shards[i].clean(s.clock)
+		}
+		if s.overflow.sweep(s.clock) && left == 0 && part == janitorShare-1 && j.sleep(s) {
 			return
 		}
 	}
@@ -64,7 +64,7 @@ func (j *janitor) sleep(s *Store) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.awake.Store(false)
-	if s.live.Load() > 0 {
+	if s.entries() > 0 {
 		j.awake.Store(true)
 		return false
 	}

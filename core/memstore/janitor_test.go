@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,22 +44,30 @@ func TestSweeperFreesWithoutAdmissions(t *testing.T) {
 	})
 }
 
+// sweepers counts the goroutines that sweep a store. The count of all goroutines has in it what the
+// test before is still ending.
+func sweepers() int {
+	buf := make([]byte, 1<<20)
+	return strings.Count(string(buf[:runtime.Stack(buf, true)]), ".(*janitor).run(")
+}
+
 // A store that nobody closes ends its goroutine when its buckets are full again, and starts
-// another with the next entry.
+// another with the next entry, however many buckets a request has.
 func TestSweeperSleepsWhenThereIsNothingToSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		start := runtime.NumGoroutine()
 		s := memstore.New()
-		for range 3 {
-			take(t, s, bucket("a", core.PerSecond(1), 1))
+		for n := range 3 {
+			limit := core.Per(1, 5*time.Second) // more than the sweeper needs to pass all shards
+			request := []core.Bucket{bucket("a", limit, 1), bucket("b", limit, 1), bucket("c", limit, 1)}
+			take(t, s, request[:n+1]...)
 			synctest.Wait()
-			if got := runtime.NumGoroutine(); got != start+1 {
-				t.Fatalf("%d goroutines while there is an entry, want %d", got, start+1)
+			if got := sweepers(); got != 1 {
+				t.Fatalf("%d sweepers while there is an entry, want one", got)
 			}
-			time.Sleep(10 * time.Second)
+			time.Sleep(20 * time.Second)
 			synctest.Wait()
-			if got := runtime.NumGoroutine(); got != start {
-				t.Fatalf("%d goroutines of a store that has nothing to do, want %d", got, start)
+			if got := sweepers(); got != 0 {
+				t.Fatalf("%d sweepers of a store that has nothing to do, want none", got)
 			}
 			if got := s.Stats().Entries; got != 0 {
 				t.Fatalf("%d entries, want 0", got)

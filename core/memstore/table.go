@@ -1,49 +1,139 @@
 package memstore
 
-import (
-	"sync"
-	"time"
+// leastCells is the smallest table: one cache line.
+const leastCells = 4
 
-	"github.com/tierlimit/tierlimit/core/internal/tokenbucket"
-)
-
-// shardCount is many more than cores, so that two requests rarely meet in one.
-const shardCount = 256
-
-// sweepEvery bounds how often a lack of room may cost a pass over a shard.
-const sweepEvery = int64(100 * time.Millisecond)
-
-type shard struct {
-	mu      sync.Mutex
-	entries map[uint64]entry
-	swept   int64 // when a lack of room last led to a sweep
-	_       [40]byte
+// table finds buckets by open addressing with linear probing: from its home to its cell a
+// bucket passes only cells that are in use. The zero table is empty. A table has at least one
+// cell in four free, which keeps probes short and ends them.
+type table struct {
+	cells []cell // a power of two of them, or none
+	n     int    // cells in use, whether or not they still owe
 }
 
-// entry is a bucket: the instant, in ticks since the store was made, at which it will be full.
-type entry struct {
-	full   int64
-	perSec int64 // ticks in a second
-}
-
-func (e entry) owes(now int64) bool { return e.full > tokenbucket.Rate{PerSec: e.perSec}.Ticks(now) }
-
-// makeRoom sweeps a shard that is full, now and then.
-func (s *Store) makeRoom(sh *shard, now int64) {
-	if sh.swept != 0 && now >= sh.swept && now-sh.swept < sweepEvery {
-		return
+// find is where the bucket is, or -1.
+func (t *table) find(hash uint64) int {
+	mask := len(t.cells) - 1
+	if mask < 0 {
+		return -1
 	}
-	sh.swept = now
-	s.sweep(sh, now)
-}
-
-// sweep drops the entries that owe nothing. The shard is locked.
-func (s *Store) sweep(sh *shard, now int64) {
-	before := len(sh.entries)
-	for hash, e := range sh.entries {
-		if !e.owes(now) {
-			delete(sh.entries, hash)
+	for i := int(hash) & mask; ; i = (i + 1) & mask {
+		switch c := &t.cells[i]; {
+		case c.of(hash):
+			return i
+		case c.tag == 0:
+			return -1
 		}
 	}
-	s.live.Add(int64(len(sh.entries) - before))
+}
+
+// set stores a bucket that may have a cell already, most likely at a place where it was seen
+// before, or else takes one. It reports whether that is the table's only one.
+func (t *table) set(c cell, at int, now int64) (first bool) {
+	if uint(at) >= uint(len(t.cells)) || !t.cells[at].of(c.hash()) {
+		if at = t.find(c.hash()); at < 0 {
+			return t.add(c, now)
+		}
+	}
+	t.cells[at] = c
+	return false
+}
+
+// add takes a cell on the bucket's way that owes nothing, or a free one.
+func (t *table) add(c cell, now int64) (first bool) {
+	if len(t.cells) == 0 {
+		t.resize(leastCells)
+	}
+	mask := len(t.cells) - 1
+	i := c.home(mask)
+	for ; t.cells[i].tag != 0; i = (i + 1) & mask {
+		if !t.cells[i].owes(now) {
+			t.cells[i] = c
+			return false
+		}
+	}
+	if t.n < len(t.cells)/4*3 {
+		t.n++
+		t.cells[i] = c
+		return t.n == 1
+	}
+	if t.sweep(now); t.n > len(t.cells)/2 { // else it would be swept again soon
+		t.resize(2 * len(t.cells))
+	}
+	t.n++
+	t.place(c)
+	return t.n == 1
+}
+
+// place puts a bucket into the first free cell from its home, without counting it.
+func (t *table) place(c cell) {
+	mask := len(t.cells) - 1
+	i := c.home(mask)
+	for t.cells[i].tag != 0 {
+		i = (i + 1) & mask
+	}
+	t.cells[i] = c
+}
+
+// sweep drops the buckets that owe nothing, and moves the others up to where they go without
+// them. It begins behind a free cell, so that none is moved past one not yet seen.
+func (t *table) sweep(now int64) {
+	mask := len(t.cells) - 1
+	if t.n == 0 {
+		return
+	}
+	start := 0
+	for t.cells[start].tag != 0 {
+		start++
+	}
+	for k := range t.cells {
+		i := (start + k) & mask
+		c := t.cells[i]
+		if c.tag == 0 {
+			continue
+		}
+		if t.cells[i] = (cell{}); c.owes(now) {
+			t.place(c)
+		} else {
+			t.n--
+		}
+	}
+}
+
+// shrink gives memory back while an eighth or less is in use: far from where more is taken.
+func (t *table) shrink() {
+	if t.n == 0 {
+		t.cells = nil
+		return
+	}
+	size := len(t.cells)
+	for size > leastCells && t.n <= size/8 {
+		size /= 2
+	}
+	if size < len(t.cells) {
+		t.resize(size)
+	}
+}
+
+func (t *table) resize(size int) {
+	old := t.cells
+	t.cells = make([]cell, size)
+	for _, c := range old {
+		if c.tag != 0 {
+			t.place(c)
+		}
+	}
+}
+
+// drop frees the cell at i, and moves up those behind it whose way leads across it.
+func (t *table) drop(i int) {
+	mask := len(t.cells) - 1
+	for j := (i + 1) & mask; t.cells[j].tag != 0; j = (j + 1) & mask {
+		if (j-t.cells[j].home(mask))&mask >= (j-i)&mask {
+			t.cells[i] = t.cells[j]
+			i = j
+		}
+	}
+	t.cells[i] = cell{}
+	t.n--
 }

@@ -6,8 +6,12 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 )
 
-// inline is how many buckets a request may have before it costs an allocation.
-const inline = 8
+// few and inline are how many buckets a request may have before it needs more of the stack, and
+// before it costs an allocation.
+const (
+	few    = 3
+	inline = 8
+)
 
 // Take judges and charges the buckets as one step. It waits for nothing but other requests'
 // arithmetic, so ctx is not looked at.
@@ -20,58 +24,55 @@ func (s *Store) Peek(_ context.Context, buckets []core.Bucket, out []core.Outcom
 	return s.judge(buckets, out, false)
 }
 
+// judge finds the room to work in: what is set aside must be cleared first, so it is not set
+// aside for many where there is one.
 func (s *Store) judge(buckets []core.Bucket, out []core.Outcome, charge bool) error {
-	var room [inline]slot
-	var ids [inline]int
-	slots, h := append(room[:0], make([]slot, len(buckets))...), held{shards: ids[:0]}
-	if err := s.begin(slots, &h, buckets); err != nil {
+	switch n := len(buckets); {
+	case n == 1:
+		if done, err := s.one(&buckets[0], &out[0], charge); done {
+			return err
+		}
+		fallthrough
+	case n <= few:
+		var slots [few]slot
+		return s.settle(slots[:n], buckets, out, charge)
+	case n <= inline:
+		var slots [inline]slot
+		return s.settle(slots[:n], buckets, out, charge)
+	default:
+		return s.settle(make([]slot, n), buckets, out, charge)
+	}
+}
+
+// settle charges what the request as a whole admits. What can be told of it afterwards is told
+// when others may go on.
+func (s *Store) settle(slots []slot, buckets []core.Bucket, out []core.Outcome, charge bool) error {
+	var r request
+	r.slots, r.buckets = slots, buckets // a literal would be built elsewhere and copied
+	if err := s.begin(&r); err != nil {
 		return err
 	}
-	defer s.end(&h)
 	admitted := true
 	for i := range slots {
-		slots[i].clamp()
-		out[i] = core.Outcome{Source: core.FromLocal, Admits: s.admits(&slots[i], &buckets[i])}
-		admitted = admitted && (out[i].Admits || buckets[i].Shadow)
+		s.consider(&slots[i])
+		admitted = admitted && (slots[i].admits || buckets[i].Shadow)
 	}
 	for i := range slots {
-		s.settle(&slots[i], &buckets[i], &out[i], charge, admitted)
+		if charge && slots[i].charge(admitted || buckets[i].Shadow) {
+			s.write(&r, i)
+		}
+	}
+	s.end(&r)
+	for i := range slots {
+		slots[i].tell(&out[i], s.deny)
 	}
 	return nil
 }
 
-func (s *Store) admits(sl *slot, b *core.Bucket) bool {
+func (s *Store) consider(sl *slot) {
+	sl.judge()
 	if sl.spill {
-		s.overflowed.Add(1)
-		if s.deny {
-			return false
-		}
-	}
-	return sl.rate.Admits(sl.debt, sl.rate.Cost(b.Cost))
-}
-
-// settle charges what the request as a whole admits, and tells what the bucket then holds.
-func (s *Store) settle(sl *slot, b *core.Bucket, o *core.Outcome, charge, admitted bool) {
-	cost := sl.rate.Cost(b.Cost)
-	if !o.Admits {
-		o.RetryAfter = sl.rate.Wait(sl.debt, cost)
-		if o.RetryAfter == 0 { // refused for lack of room, which may come any time
-			o.RetryAfter = sl.rate.Duration(sl.rate.Unit)
-		}
-	}
-	o.Charged = charge && o.Admits && (admitted || b.Shadow)
-	if o.Charged {
-		sl.debt += cost
-		o.Receipt[0] = sl.now + sl.debt
-		if sl.spill {
-			o.Receipt[1] = 1
-		}
-	}
-	if o.Charged || (charge && sl.stale) {
-		s.write(sl, b)
-	}
-	o.Remaining, o.ResetAfter = sl.rate.Remaining(sl.debt), sl.rate.Next(sl.debt)
-	if sl.spill && s.deny {
-		o.Remaining, o.ResetAfter = 0, o.RetryAfter
+		s.overflow.met.Add(1)
+		sl.admits = sl.admits && !s.deny
 	}
 }

@@ -67,6 +67,9 @@ func checkRemaining(t *testing.T, r tokenbucket.Rate, debt int64) {
 	}
 	tick := int64(time.Second) / r.PerSec
 	next := r.Next(debt)
+	if units, soon := r.Left(debt); units != left || soon != next {
+		t.Fatalf("%+v owes %d: %d left and the next in %v at once, %d and %v one by one", r, debt, units, soon, left, next)
+	}
 	if debt == 0 || next == math.MaxInt64 {
 		if debt == 0 && next != 0 {
 			t.Fatalf("%+v is full and promises another unit in %v", r, next)

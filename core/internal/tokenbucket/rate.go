@@ -42,13 +42,22 @@ func Compile(quota int64, period time.Duration, burst int64) (Rate, error) {
 	case quota > int64(period):
 		return Rate{}, fmt.Errorf("quota is %d per %v, want at most 1000000000 units a second", quota, period)
 	}
-	for _, perSec := range [...]int64{1e9, 1e6, 1e3} {
-		unit := ceilDiv(ceilDiv(int64(period), int64(time.Second)/perSec), quota)
-		if hi, lo := bits.Mul64(uint64(unit), uint64(burst)); hi == 0 && lo <= maxCapacity {
-			return Rate{Unit: unit, Capacity: int64(lo), PerSec: perSec}, nil
+	if r, ok := fit(int64(period), quota, burst, 1e9); ok {
+		return r, nil
+	}
+	for _, perSec := range [...]int64{1e6, 1e3} {
+		if r, ok := fit(ceilDiv(int64(period), int64(time.Second)/perSec), quota, burst, perSec); ok {
+			return r, nil
 		}
 	}
 	return Rate{}, fmt.Errorf("burst is %d, which at %d per %v takes longer than time can be counted to refill", burst, quota, period)
+}
+
+// fit counts in ticks of which period has so many, if what it takes to fill can be counted in them.
+func fit(period, quota, burst, perSec int64) (Rate, bool) {
+	unit := ceilDiv(period, quota)
+	hi, lo := bits.Mul64(uint64(unit), uint64(burst))
+	return Rate{Unit: unit, Capacity: int64(lo), PerSec: perSec}, hi == 0 && lo <= maxCapacity
 }
 
 // Cost is the debt that n units make, saturating above any capacity.
@@ -89,8 +98,21 @@ func (r Rate) Next(debt int64) time.Duration {
 	return r.Duration((debt-1)%r.Unit + 1)
 }
 
+// Left is Remaining and Next, which differ by what one division leaves over.
+func (r Rate) Left(debt int64) (units int64, next time.Duration) {
+	if debt <= 0 || debt > r.Capacity {
+		return r.Remaining(debt), r.Next(debt)
+	}
+	free := uint64(r.Capacity - debt)
+	whole := free / uint64(r.Unit)
+	return int64(whole), r.Duration(r.Unit - int64(free-whole*uint64(r.Unit)))
+}
+
 // Duration turns ticks into a duration, saturating at its largest value.
 func (r Rate) Duration(ticks int64) time.Duration {
+	if r.PerSec == int64(time.Second) {
+		return time.Duration(ticks)
+	}
 	tick := int64(time.Second) / r.PerSec
 	if ticks > math.MaxInt64/tick {
 		return math.MaxInt64
@@ -100,6 +122,9 @@ func (r Rate) Duration(ticks int64) time.Duration {
 
 // Ticks turns a time in nanoseconds into ticks, rounded down as a clock is.
 func (r Rate) Ticks(ns int64) int64 {
+	if r.PerSec == int64(time.Second) {
+		return ns
+	}
 	tick := int64(time.Second) / r.PerSec
 	if ns < 0 {
 		return -ceilDiv(-ns, tick)
@@ -123,4 +148,4 @@ func (r Rate) Join(sec, ns int64) int64 {
 }
 
 // ceilDiv rounds a/b up, for positive numbers however large.
-func ceilDiv(a, b int64) int64 { return (a-1)/b + 1 }
+func ceilDiv(a, b int64) int64 { return int64(uint64(a-1)/uint64(b)) + 1 }
