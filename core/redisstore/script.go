@@ -14,6 +14,8 @@ var (
 	luaInstant string
 	//go:embed lua/save.lua
 	luaSave string
+	//go:embed lua/cell.lua
+	luaCell string
 	//go:embed lua/token_bucket.lua
 	luaTokenBucket string
 	//go:embed lua/shape.lua
@@ -21,7 +23,7 @@ var (
 	//go:embed lua/batch.lua
 	luaBatch string
 
-	script    = luaClock + luaInstant + luaSave + luaTokenBucket + luaShape + luaBatch
+	script    = luaClock + luaInstant + luaCell + luaTokenBucket + luaShape + luaSave + luaBatch
 	scriptSHA = sha1Hex(script)
 )
 

@@ -1,88 +1,79 @@
--- One command reads every bucket. What is no string reads as missing and is replaced.
-local raws = pcall('MGET', unpack(KEYS))
-if raws.err then
-  return raws
-end
+local reply, told -- the answer and its length
 
-local cells, order = {}, {}
-local reply, told = {now_s, now_n}, 2
-
-local function cell_of(i, b)
-  local key = KEYS[i]
-  local cell = b.algorithm.read(raws[i])
-  cells[key], order[#order + 1] = cell, key
-  return cell
-end
-
--- judge fills in what each bucket owes, and whether all that are not shadow admit.
-local function judge(shape, first)
-  local all = true
-  for i = 1, #shape do
-    local b = shape[i]
-    local cell = cells[KEYS[first + i]] or cell_of(first + i, b)
-    b.cell, b.admits = cell, b.judge(cell, b)
-    all = all and (b.admits or b.shadow)
-    if b.debt_s < exact_s then
-      told = told + 1
-      reply[told] = b.debt_s * 1e9 + b.debt_n
+-- judge finds what each bucket owes, and whether all that are not shadow admit.
+local function judge(shape, before)
+  local all, told_now = true, told
+  for u = 1, #shape do
+    local b, key = shape[u], KEYS[before + u]
+    local i = numbers[key] or number(key, before + u)
+    local s, n, admits = b.judge(i, b)
+    b.at, b.admits = i, admits
+    all = all and (admits or b.shadow)
+    told_now = told_now + 1
+    if s < exact_s then
+      reply[told_now] = s * 1e9 + n
     else
-      reply[told + 1], reply[told + 2] = -b.debt_s, b.debt_n
-      told = told + 2
+      reply[told_now], reply[told_now + 1] = -s, n
+      told_now = told_now + 1
     end
   end
+  told = told_now
   return all
 end
 
 local operations = {peek = judge}
 
 -- take: every bucket that is not shadow admits, or none is charged.
-function operations.take(shape, first)
-  local all = judge(shape, first)
-  for i = 1, #shape do
-    local b = shape[i]
-    if b.admits and (all or b.shadow) then
-      b.charge(b.cell, b)
+function operations.take(shape, before)
+  local all = judge(shape, before)
+  for u = 1, #shape do
+    local b = shape[u]
+    if b.admits then
+      if all or b.shadow then
+        b.charge(b.at, b)
+      end
     elseif b.stale then
-      b.algorithm.owe(b.cell, b, b.debt_s, b.debt_n)
+      b.algorithm.clamp(b.at, b)
     end
   end
 end
 
 for _, name in ipairs({'debit', 'refund', 'reset'}) do
-  operations[name] = function(shape, first)
-    for i = 1, #shape do
-      local b = shape[i]
-      b.algorithm[name](cells[KEYS[first + i]] or cell_of(first + i, b), b)
+  operations[name] = function(shape, before)
+    for u = 1, #shape do
+      local b, key = shape[u], KEYS[before + u]
+      b.algorithm[name](numbers[key] or number(key, before + u), b)
     end
   end
 end
 
-local shapes, arg, key = {}, 3, 0
-while ARGV[arg] do
-  local shape = shapes[ARGV[arg]]
-  if not shape then
-    shape = spell(ARGV[arg + 1])
-    shape.run = operations[shape.operation]
-    shapes[ARGV[arg]] = shape
-    arg = arg + 1
+local function run()
+  forget()
+  reply, told = {now_s, now_n}, 2
+  local shapes, arg, key = {}, 3, 0
+  local name = ARGV[arg]
+  while name do
+    local shape = shapes[name]
+    if not shape then
+      arg = arg + 1
+      shape = spell(ARGV[arg])
+      shape.run = operations[shape.operation]
+      shapes[name] = shape
+    end
+    shape.run(shape, key)
+    arg, key = arg + 1, key + #shape
+    name = ARGV[arg]
   end
-  shape.run(shape, key)
-  arg, key = arg + 1, key + #shape
 end
 
--- A write that is refused is refused by the server, not for its key: nothing of the batch stays.
-for i = 1, #order do
-  local cell = cells[order[i]]
-  if cell.dirty then
-    local result = save(order[i], cell)
-    if type(result) == 'table' and result.err then
-      for j = 1, cell.lives and i or i - 1 do
-        if cells[order[j]].dirty then
-          undo(order[j], cells[order[j]])
-        end
-      end
-      return result
+-- Nothing has been written before all is decided, so a value that is no number, which was not
+-- written here, only costs a second run.
+if not pcall(run) then
+  for i = 1, #KEYS do
+    if raws[i] and not find(raws[i], '^%d+$') then
+      raws[i] = false
     end
   end
+  run()
 end
-return reply
+return save_all() or reply

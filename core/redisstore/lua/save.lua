@@ -29,47 +29,70 @@ local function ttl(step)
   return text
 end
 
-local function put(key, s, n)
-  return pcall('SET', key, instant(s, n), 'PX', ttl(step_of(s, n)))
-end
-
 -- Beyond this many seconds an instant in nanoseconds is no integer of the server's.
 local integer_s = 9.2e9
 
 -- move adds to what is stored and leaves the expiry alone while it stays in its step: half the
 -- work of a SET. It returns nil where it cannot, or did not do as it should.
-local function move(key, cell)
-  local s, n, was_s = cell.s, cell.n, cell.was_s
-  local ds, dn = s - was_s, n - cell.was_n
-  if cell.stale or s > integer_s or was_s > integer_s or ds > exact_s or ds < -exact_s or byte(cell.raw) == 48 then
-    return nil
-  end
-  local result = pcall('INCRBY', key, cell.moved or text_of('%.0f', ds * 1e9 + dn))
+local function move(key, s, n, from_s, from_n, span)
+  local result = command('INCRBY', key, span)
   if type(result) ~= 'number' then
-    return result
+    return not find(result.err, 'integer') and result or nil
   end
   local off = result - (s * 1e9 + n)
   if off > 1024 or off < -1024 then
     return nil
   end
-  local step = step_of(s, n)
-  return step == step_of(was_s, cell.was_n) or pcall('PEXPIRE', key, ttl(step))
+  return s == from_s and (n < 5e8) == (from_n < 5e8) or command('PEXPIRE', key, ttl(step_of(s, n)))
 end
 
 -- save writes a cell, or removes one that says nothing any more, and returns the server's answer.
-local function save(key, cell)
-  local s, n = cell.s, cell.n
-  if not exceeds(s, n, now_s, now_n) then
-    return pcall('DEL', key)
+local function save(i, by)
+  local key, s, n = KEYS[i], at_s[i], at_n[i]
+  if s < now_s or (s == now_s and n <= now_n) then
+    return command('DEL', key)
   end
-  return cell.lives and move(key, cell) or put(key, s, n)
+  local from_s, from_n, span
+  if by == true then
+    from_s, from_n = stored(i)
+    if not stale[i] and s - from_s < exact_s and from_s - s < exact_s then
+      span = text_of('%.0f', (s - from_s) * 1e9 + n - from_n)
+    end
+  else
+    from_s, from_n, span = s - by.cost_s, n - by.cost_n, by.step
+    if from_n < 0 then
+      from_s, from_n = from_s - 1, from_n + 1e9
+    end
+  end
+  return span and s < integer_s and (from_s > now_s or (from_s == now_s and from_n > now_n))
+    and move(key, s, n, from_s, from_n, span)
+    or command('SET', key, instant(s, n), 'PX', ttl(step_of(s, n)))
 end
 
 -- undo takes a save back.
-local function undo(key, cell)
-  if cell.lives then
-    pcall('SET', key, cell.raw, 'PX', ttl(step_of(cell.was_s, cell.was_n)))
+local function undo(i)
+  local s, n = stored(i)
+  if s > 0 then
+    command('SET', KEYS[i], raws[i], 'PX', ttl(step_of(s, n)))
   else
-    pcall('DEL', key)
+    command('DEL', KEYS[i])
+  end
+end
+
+-- A write that is refused is refused by the server, not for its key: nothing of the batch stays.
+local function save_all()
+  for i = 1, #KEYS do
+    local by = changed[i]
+    if by then
+      local result = save(i, by)
+      if type(result) == 'table' and result.err then
+        for j = 1, stored(i) > 0 and i or i - 1 do
+          if changed[j] then
+            undo(j)
+          end
+        end
+        return result
+      end
+    end
   end
 end

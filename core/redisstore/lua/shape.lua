@@ -8,11 +8,12 @@ local function bucket(algorithm, shadow, tick, cost_s, cost_n, cap_s, cap_n)
   local b = {
     algorithm = algorithms[algorithm], shadow = shadow == '1', tick = tick + 0,
     cost_s = cost_s + 0, cost_n = cost_n + 0, cap_s = cap_s + 0, cap_n = cap_n + 0,
+    after_s = 0, after_n = 0, at = 0, admits = false, stale = false,
   }
   b.judge, b.charge = b.algorithm.judge, b.algorithm.charge
   b.now_n = now_n - now_n % b.tick
   if b.tick == 1 and b.cost_s < exact_s then
-    b.moved = text_of('%.0f', b.cost_s * 1e9 + b.cost_n)
+    b.step = text_of('%.0f', b.cost_s * 1e9 + b.cost_n)
   end
   return b
 end

@@ -2,23 +2,10 @@
 -- then is its debt.
 local token_bucket = {}
 
--- read turns what is stored into a cell, which lives if it owes something. A foreign value counts
--- as a full bucket and is replaced. Every field has its place from the start: a Lua table that
--- grows is dear.
-function token_bucket.read(raw)
-  if raw then
-    local s, n = parse(raw)
-    if s and exceeds(s, n, now_s, now_n) then
-      return {s = s, n = n, dirty = false, moved = false, raw = raw, was_s = s, was_n = n, lives = true}
-    end
-  end
-  return {s = 0, n = 0, dirty = false, moved = false}
-end
-
 -- judge finds the debt, which is no more than the time to full. A longer one was left by a wider
 -- limit or a clock that has stepped back; it is forgiven once, by writing it anew.
-function token_bucket.judge(cell, b)
-  local s, n = cell.s - now_s, cell.n - b.now_n
+function token_bucket.judge(i, b)
+  local s, n = at_s[i] - now_s, at_n[i] - b.now_n
   if n < 0 then
     s, n = s - 1, n + 1e9
   end
@@ -28,55 +15,57 @@ function token_bucket.judge(cell, b)
     n = n - n % b.tick
   end
   local cap_s, cap_n = b.cap_s, b.cap_n
-  local stale = s > cap_s or (s == cap_s and n > cap_n)
-  if stale then
-    s, n, cell.stale = cap_s, cap_n, true
+  local over = s > cap_s or (s == cap_s and n > cap_n)
+  if over then
+    s, n, stale[i] = cap_s, cap_n, true
   end
-  b.stale, b.debt_s, b.debt_n = stale, s, n
-  s, n = s + b.cost_s, n + b.cost_n
-  if n >= 1e9 then
-    s, n = s + 1, n - 1e9
+  local after_s, after_n = s + b.cost_s, n + b.cost_n
+  if after_n >= 1e9 then
+    after_s, after_n = after_s + 1, after_n - 1e9
   end
-  b.after_s, b.after_n = s, n
-  return s < cap_s or (s == cap_s and n <= cap_n)
+  b.stale, b.after_s, b.after_n = over, after_s, after_n
+  return s, n, after_s < cap_s or (after_s == cap_s and after_n <= cap_n)
 end
 
-function token_bucket.owe(cell, b, s, n)
-  cell.s, cell.n = plus(now_s, b.now_n, s, n)
-  cell.dirty, cell.moved = true, false
+local function owe(i, b, s, n)
+  at_s[i], at_n[i] = plus(now_s, b.now_n, s, n)
+  changed[i] = true
 end
 
--- charge is owe for what judge has worked out. It notes the text of the first step that a cell
--- is moved by.
-function token_bucket.charge(cell, b)
+function token_bucket.charge(i, b)
   local s, n = now_s + b.after_s, b.now_n + b.after_n
   if n >= 1e9 then
     s, n = s + 1, n - 1e9
   end
-  cell.s, cell.n = s, n
-  cell.moved = not cell.dirty and b.moved
-  cell.dirty = true
+  at_s[i], at_n[i] = s, n
+  changed[i] = not changed[i] and b.step and b or true
 end
 
-function token_bucket.debit(cell, b)
-  if token_bucket.judge(cell, b) then
-    token_bucket.charge(cell, b)
+-- clamp writes a debt that is too long as the longest there can be.
+function token_bucket.clamp(i, b)
+  owe(i, b, b.cap_s, b.cap_n)
+end
+
+function token_bucket.debit(i, b)
+  local _, _, admits = token_bucket.judge(i, b)
+  if admits then
+    token_bucket.charge(i, b)
   elseif not b.stale then
-    token_bucket.owe(cell, b, b.cap_s, b.cap_n)
+    token_bucket.clamp(i, b)
   end
 end
 
 -- refund: cap holds the instant at which the charge ends. What lies between now and then is all
 -- of it that time has not given back.
-function token_bucket.refund(cell, b)
+function token_bucket.refund(i, b)
   local give_s, give_n = minus(b.cap_s, b.cap_n, now_s, b.now_n)
   if exceeds(give_s, give_n, b.cost_s, b.cost_n) then
     give_s, give_n = b.cost_s, b.cost_n
   end
-  local s, n = minus(cell.s, cell.n, now_s, b.now_n)
-  token_bucket.owe(cell, b, minus(s, n, give_s, give_n))
+  local s, n = minus(at_s[i], at_n[i], now_s, b.now_n)
+  owe(i, b, minus(s, n, give_s, give_n))
 end
 
-function token_bucket.reset(cell, b)
-  token_bucket.owe(cell, b, 0, 0)
+function token_bucket.reset(i, b)
+  owe(i, b, 0, 0)
 end
