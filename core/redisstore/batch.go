@@ -1,8 +1,6 @@
 package redisstore
 
-import (
-	"strconv"
-)
+import "strconv"
 
 // batch turns calls into the arguments of one script call. It is used again for the next: what
 // it allocates each time is one string, of which the arguments are parts.
@@ -25,20 +23,32 @@ func (b *batch) encode(prefix, sec, ns string) []any {
 	keys := 0
 	for _, c := range b.calls {
 		for i := range c.units {
-			b.text = append(append(b.text, prefix...), c.units[i].key...)
-			b.end()
+			b.text = append(b.text, prefix...)
+			b.add(c.units[i].key)
 		}
 		keys += len(c.units)
 	}
-	b.text = append(b.text, sec...)
-	b.end()
-	b.text = append(b.text, ns...)
-	b.end()
+	b.add(sec)
+	b.add(ns)
 	b.addShapes()
 	return b.arguments(keys)
 }
 
-func (b *batch) end() { b.ends = append(b.ends, len(b.text)) }
+// add ends an argument with s.
+func (b *batch) add(s string) {
+	b.text = append(b.text, s...)
+	b.ends = append(b.ends, len(b.text))
+}
+
+func (b *batch) addInt(n int64) {
+	b.text = strconv.AppendInt(b.text, n, 10)
+	b.add("")
+}
+
+func (b *batch) addPair(sec, ns int64) {
+	b.addInt(sec)
+	b.addInt(ns)
+}
 
 // addShapes names the shape of each call, and spells those that are new.
 func (b *batch) addShapes() {
@@ -50,13 +60,11 @@ func (b *batch) addShapes() {
 				name, known = i, true
 			}
 		}
-		b.text = strconv.AppendInt(b.text, int64(name), 10)
-		b.end()
+		b.addInt(int64(name))
 		if known {
 			continue
 		}
-		b.text = appendShape(b.text, c)
-		b.end()
+		b.spell(c)
 		if len(b.shapes) < maxShapes {
 			b.shapes = append(b.shapes, shape{})
 		}

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -23,25 +22,24 @@ func (s *shape) fits(c *call) bool {
 	})
 }
 
-// appendShape spells the shape of a call.
-func appendShape(b []byte, c *call) []byte {
-	b = append(b, c.op...)
+// spell writes the shape of a call as arguments.
+func (b *batch) spell(c *call) {
+	b.add(string(c.op))
+	b.addInt(int64(len(c.units)))
 	for i := range c.units {
 		u := &c.units[i]
-		shadow := byte('0')
+		shadow := "0"
 		if u.shadow {
-			shadow = '1'
+			shadow = "1"
 		}
-		b = append(b, ' ', 't', shadow)
-		costS, costN := u.rate.Split(u.cost)
-		lastS, lastN := u.rate.Split(u.rate.Capacity)
+		b.add("t")
+		b.add(shadow)
+		b.addInt(int64(time.Second) / u.rate.PerSec)
+		b.addPair(u.rate.Split(u.cost))
 		if c.op == opRefund {
-			lastS, lastN = u.ends[0], u.ends[1]
+			b.addPair(u.ends[0], u.ends[1])
+		} else {
+			b.addPair(u.rate.Split(u.rate.Capacity))
 		}
-		for _, n := range [...]int64{int64(time.Second) / u.rate.PerSec, costS, costN, lastS, lastN} {
-			b = strconv.AppendInt(append(b, ' '), n, 10)
-		}
-		b = append(b, ';')
 	}
-	return b
 }

@@ -54,15 +54,13 @@ local function run()
   local name = ARGV[arg]
   while name do
     local shape = shapes[name]
+    arg = arg + 1
     if not shape then
-      arg = arg + 1
-      shape = spell(ARGV[arg])
-      shape.run = operations[shape.operation]
+      shape, arg = spell(arg)
       shapes[name] = shape
     end
-    shape.run(shape, key)
-    arg, key = arg + 1, key + #shape
-    name = ARGV[arg]
+    operations[shape.operation](shape, key)
+    key, name = key + #shape, ARGV[arg]
   end
 end
 
