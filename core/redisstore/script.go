@@ -6,24 +6,21 @@ import (
 	"encoding/hex"
 )
 
-// The script is one text made of parts, in an order in which each uses those before it.
+// The script is one text made of parts: what is read, what the checks look like, what becomes of
+// the buckets, and how that is written.
 var (
-	//go:embed lua/clock.lua
-	luaClock string
-	//go:embed lua/instant.lua
-	luaInstant string
-	//go:embed lua/save.lua
-	luaSave string
-	//go:embed lua/cell.lua
-	luaCell string
-	//go:embed lua/token_bucket.lua
-	luaTokenBucket string
+	//go:embed lua/read.lua
+	luaRead string
 	//go:embed lua/shape.lua
 	luaShape string
-	//go:embed lua/batch.lua
-	luaBatch string
+	//go:embed lua/change.lua
+	luaChange string
+	//go:embed lua/judge.lua
+	luaJudge string
+	//go:embed lua/save.lua
+	luaSave string
 
-	script    = luaClock + luaInstant + luaCell + luaTokenBucket + luaShape + luaSave + luaBatch
+	script    = luaRead + luaShape + luaChange + luaJudge + luaSave
 	scriptSHA = sha1Hex(script)
 )
 
