@@ -7,3 +7,10 @@ func (s *Store) Queue() (flights, overdue, waiting int) {
 	defer s.queue.mu.Unlock()
 	return len(s.queue.flights), s.queue.overdue, len(s.queue.waiting)
 }
+
+// Room is how many calls may be under way, at the distance that the server seems to have.
+func (s *Store) Room() int {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return s.queue.trip.flights()
+}

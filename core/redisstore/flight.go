@@ -27,7 +27,7 @@ func (f *flight) fly() {
 		err := q.send(&f.batch)
 		f.timer.Stop()
 		f.batch.clear()
-		if !f.land() {
+		if !f.land(err) {
 			break
 		}
 		q.report(err)
@@ -67,11 +67,12 @@ func (f *flight) giveUp() {
 }
 
 // land reports whether the batch came back in time.
-func (f *flight) land() bool {
+func (f *flight) land(err error) bool {
 	q := f.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	f.out = false
+	q.trip.note(time.Since(f.since), err != nil)
 	if f.late {
 		q.overdue--
 		q.start()

@@ -33,7 +33,7 @@ func occupy(t *testing.T, s *redisstore.Store) (done func()) {
 	t.Helper()
 	idle(t, s)
 	var wg sync.WaitGroup
-	for i := range 2 {
+	for i := range s.Room() {
 		wg.Go(func() {
 			_ = s.Peek(context.Background(), []core.Bucket{bucket("held", core.PerHour(1))}, make([]core.Outcome, 1))
 		})

@@ -8,16 +8,15 @@ import (
 )
 
 const (
-	maxInFlight = 2    // calls under way: more would make each batch smaller, not the answer sooner
-	maxOverdue  = 8    // calls given up but not returned; bounds what a hung client can hold
-	maxBatch    = 128  // checks in one call; bounds how long Redis is busy with it
-	maxKeys     = 1024 // keys in one call, but for a single check that has more
+	maxOverdue = 8    // calls given up but not returned; bounds what a hung client can hold
+	maxBatch   = 128  // checks in one call; bounds how long Redis is busy with it
+	maxKeys    = 1024 // keys in one call, but for a single check that has more
 )
 
 var errLate = errors.New("redisstore: every call under way is late")
 
-// queue groups checks into calls without any timer: a check that finds fewer than maxInFlight
-// calls under way leaves at once, the others leave together when a call returns.
+// queue groups checks into calls without any timer: a check that finds room in the air leaves at
+// once, the others leave together when a call returns.
 type queue struct {
 	budget time.Duration
 	send   func(*batch) error
@@ -26,9 +25,10 @@ type queue struct {
 
 	mu      sync.Mutex
 	waiting []*call
-	flights []*flight     // under way and in time
-	overdue int           // under way and given up
-	airborn int           // under way at all
+	flights []*flight // under way and in time
+	overdue int       // under way and given up
+	airborn int       // under way at all
+	trip    trip
 	idle    chan struct{} // closed when none is; nil: nobody waits for that
 	spare   []*flight     // landed, for another take-off
 }
@@ -60,7 +60,7 @@ func (q *queue) enter(c *call) {
 	q.start()
 }
 
-func (q *queue) room() bool { return len(q.flights) < maxInFlight && q.overdue < maxOverdue }
+func (q *queue) room() bool { return len(q.flights) < q.trip.flights() && q.overdue < maxOverdue }
 
 // start lets a batch leave if one may and there is one.
 func (q *queue) start() {
