@@ -64,6 +64,8 @@ type Kind struct {
 	Ours      bool
 	Reference bool // no limiter that one would run: a yardstick
 	AdmitsAll bool // a yardstick that never denies
+	// DeniedOnly is that it differs from another kind in denied traffic alone.
+	DeniedOnly bool
 	// Coarse is that its bucket refills by whole seconds at one unit or more, so that
 	// slow limits cannot be had.
 	Coarse bool

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/tierlimit/tierlimit/core/redisstore"
+
 // Names that reports refer to.
 const (
 	Tierlimit       = "tierlimit, redisstore"
@@ -10,12 +12,14 @@ const (
 	PlainScript     = "plain script"
 	Floor           = "floor: pipelined INCR"
 	Fallback        = "tierlimit, fallback"
+	NoMemory        = "tierlimit, redisstore, no deny cache"
 	XRate           = "x/time/rate in a sharded map"
 )
 
 // Shared are the limiters over Redis.
 var Shared = []Kind{
 	{Name: Tierlimit, Open: openRedis(), Ours: true},
+	{Name: NoMemory, Open: openRedis(redisstore.WithDenyCache(0)), Ours: true, DeniedOnly: true},
 	{Name: Fallback, Open: openFallback(false), Ours: true},
 	{Name: "tierlimit, fallback, headers", Open: openFallback(true), Ours: true},
 	{Name: RedisRate, Open: openRedisRate},

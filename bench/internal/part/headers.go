@@ -2,6 +2,7 @@ package part
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/tierlimit/tierlimit/bench/internal/engine"
@@ -9,11 +10,12 @@ import (
 )
 
 // headers measures Check and its headers over a store that costs nothing and always admits: all
-// that a decision costs beside its store.
+// that a decision costs beside its store; and what one costs that is refused from memory.
 func headers(ctx context.Context, b *bench) error {
 	space := load.NewSpace(load.Uniform, []int{10_000, 10_000, 16})
-	return b.rounds("levels=3/no store", engine.NoStore, func(k engine.Kind) (load.Sample, error) {
-		e, err := k.Open(engine.Setup{Levels: 3, Limits: 1, Limit: load.Busy.Limit()})
+	kinds := slices.Concat(engine.NoStore, engine.Remembered)
+	return b.rounds("levels=3/no store", kinds, func(k engine.Kind) (load.Sample, error) {
+		e, err := k.Open(b.setup(3, load.Busy))
 		if err != nil {
 			return load.Sample{}, err
 		}

@@ -16,10 +16,9 @@ func store(ctx context.Context, b *bench) error {
 		scenarios = load.All()
 	}
 	for _, s := range scenarios {
-		kinds := engine.Shared
-		if s.IsDenied() {
-			kinds = slices.DeleteFunc(slices.Clone(kinds), func(k engine.Kind) bool { return k.AdmitsAll })
-		}
+		kinds := slices.DeleteFunc(slices.Clone(engine.Shared), func(k engine.Kind) bool {
+			return s.IsDenied() && k.AdmitsAll || !s.IsDenied() && k.DeniedOnly
+		})
 		space := s.Space()
 		err := b.rounds(s.Name(), kinds, func(k engine.Kind) (load.Sample, error) {
 			return load.Run{
