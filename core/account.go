@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+	"unsafe"
 )
 
 // account is what one Check knows and has charged: one allocation, shared by the copies of
@@ -17,6 +18,7 @@ type account struct {
 	buckets  []Bucket
 	outcomes []Outcome
 	shown    []*planLimit // what each bucket is reported as
+	keys     []byte       // of all buckets, never changed once add has written them
 	spread   float64      // this decision's share of the jitter, 0 to 1
 	now      time.Time
 	spent    atomic.Bool // refunded or settled
@@ -45,9 +47,8 @@ func (a *account) add(r *Request, p *plan) {
 	a.cost = r.units()
 	var lent guest
 	var idRoom [128]byte
-	var keyRoom [512]byte
 	var endRoom [8]int
-	keys, ends := keyRoom[:0], endRoom[:0]
+	keys, ends := a.keys, endRoom[:0]
 	for i := range p.levels {
 		l := &p.levels[i]
 		id, ok := r.appendKey(idRoom[:0], l, &lent)
@@ -75,7 +76,8 @@ func (a *account) add(r *Request, p *plan) {
 			ends = append(ends, len(keys))
 		}
 	}
-	text, start := string(keys), 0
+	a.keys = keys
+	text, start := unsafe.String(unsafe.SliceData(keys), len(keys)), 0 //nolint:gosec // nobody writes to keys again
 	for i, end := range ends {
 		a.buckets[i].Key, start = text[start:end], end
 	}

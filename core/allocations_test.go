@@ -29,21 +29,21 @@ func TestAllocationsOfADecision(t *testing.T) {
 		opts           []core.Option
 		check, headers float64
 	}{
-		"three levels":      {admitting(), three(), typical(), nil, 2, 3},
-		"denied":            {denying(), three(), typical(), nil, 2, 3},
-		"older formats":     {admitting(), three(), typical(), []core.Option{both}, 2, 3},
-		"older and denied":  {denying(), three(), typical(), []core.Option{both, core.WithRetryJitter(0.5)}, 2, 3},
-		"draft 07":          {admitting(), three(), typical(), []core.Option{core.WithHeaders(core.RateLimitDraft07)}, 2, 3},
-		"anonymous":         {admitting(), three(), anonymous, nil, 2, 3},
-		"IPv6":              {admitting(), three(), v6, nil, 2, 3},
-		"foreign spelling":  {admitting(), three(), foreign, nil, 2, 3},
-		"hashed":            {admitting(), three(), typical(), []core.Option{core.WithKeyHash([]byte("0123456789abcdef"))}, 2, 3},
-		"given key":         {admitting(), three(), given, nil, 2, 3},
-		"eight limits":      {admitting(), eight(), typical(), nil, 2, 3},
-		"one's own key":     {admitting(), custom(), typical(), nil, 3, 4},
-		"plan tiers":        {admitting(), tiered(), typical(), nil, 3, 4},
-		"a route":           {admitting(), three(), typical(), []core.Option{core.WithRoute("GET /items/{id}", core.Policy{core.PerUser(ok1)})}, 2, 3},
-		"an adapter's keys": {admitting(), append(three(), core.PerKey("tenant", core.Provided, ok1)), typical(), nil, 2, 3},
+		"three levels":      {admitting(), three(), typical(), nil, 1, 2},
+		"denied":            {denying(), three(), typical(), nil, 1, 2},
+		"older formats":     {admitting(), three(), typical(), []core.Option{both}, 1, 2},
+		"older and denied":  {denying(), three(), typical(), []core.Option{both, core.WithRetryJitter(0.5)}, 1, 2},
+		"draft 07":          {admitting(), three(), typical(), []core.Option{core.WithHeaders(core.RateLimitDraft07)}, 1, 2},
+		"anonymous":         {admitting(), three(), anonymous, nil, 1, 2},
+		"IPv6":              {admitting(), three(), v6, nil, 1, 2},
+		"foreign spelling":  {admitting(), three(), foreign, nil, 1, 2},
+		"hashed":            {admitting(), three(), typical(), []core.Option{core.WithKeyHash([]byte("0123456789abcdef"))}, 1, 2},
+		"given key":         {admitting(), three(), given, nil, 1, 2},
+		"eight limits":      {admitting(), eight(), typical(), nil, 1, 2},
+		"one's own key":     {admitting(), custom(), typical(), nil, 2, 3},
+		"plan tiers":        {admitting(), tiered(), typical(), nil, 2, 3},
+		"a route":           {admitting(), three(), typical(), []core.Option{core.WithRoute("GET /items/{id}", core.Policy{core.PerUser(ok1)})}, 1, 2},
+		"an adapter's keys": {admitting(), append(three(), core.PerKey("tenant", core.Provided, ok1)), typical(), nil, 1, 2},
 	} {
 		l := limiter(t, row.store, row.policy, row.opts...)
 		if got := testing.AllocsPerRun(200, func() { l.Check(ctx, row.r) }); got > row.check {
@@ -70,8 +70,8 @@ func TestAllocationsByNumberOfLimits(t *testing.T) {
 	}
 	for n := 1; n <= 8; n++ {
 		l := limiter(t, admitting(), core.Policy{core.PerUser(slices.Repeat([]core.Limit{ok1}, n)...)})
-		if got := testing.AllocsPerRun(200, func() { l.Check(ctx, user("ann")) }); got > 2 {
-			t.Errorf("%d limits: Check allocates %v times, want 2", n, got)
+		if got := testing.AllocsPerRun(200, func() { l.Check(ctx, user("ann")) }); got > 1 {
+			t.Errorf("%d limits: Check allocates %v times, want 1", n, got)
 		}
 	}
 }
@@ -88,8 +88,8 @@ func TestAllocationsOfAdmit(t *testing.T) {
 		if kept, ok := core.FromContext(ctx); !ok || !kept.Allowed {
 			t.Fatal("no decision in the context")
 		}
-	}); got > 4 {
-		t.Errorf("Admit and its headers allocate %v times, want 4", got)
+	}); got > 3 {
+		t.Errorf("Admit and its headers allocate %v times, want 3", got)
 	}
 }
 
