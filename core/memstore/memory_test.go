@@ -166,7 +166,7 @@ func TestPaidBucketsMakeRoom(t *testing.T) {
 	for i := range room / 16 {
 		take(t, s, bucket(fmt.Sprint("new", i), core.PerHour(5), 1))
 	}
-	if got := s.Stats().Overflowed - before; got > 2 { // some may meet in one shard
+	if got := s.Stats().Overflowed - before; got > 4 { // some may meet in one shard
 		t.Errorf("%d of %d new keys found no room among paid buckets", got, room/16)
 	}
 }
