@@ -34,6 +34,7 @@ type cluster struct {
 	latest  *reload
 	under   int // reloads under way
 	reloads sync.WaitGroup
+	again   bool // a later one is due, for what came too soon after the latest
 	closed  bool
 }
 
@@ -74,24 +75,35 @@ func (c *cluster) known(ctx context.Context) (*[tagCount]*node, error) {
 	return nil, r.err
 }
 
-// reload starts reading the slot map, unless that was begun a moment ago.
+// reload starts reading the slot map, a little later where that was begun a moment ago.
 func (c *cluster) reload() *reload {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	if r := c.latest; r != nil && (now.Sub(r.began) < reloadEvery || c.under >= maxReloads) {
-		return r
-	}
 	r := &reload{began: now, done: make(chan struct{})}
 	if c.closed {
 		r.err = core.ErrClosed
 		close(r.done)
 		return r
 	}
+	if last := c.latest; last != nil && (now.Sub(last.began) < reloadEvery || c.under >= maxReloads) {
+		if !c.again {
+			c.again = true
+			time.AfterFunc(max(reloadEvery-now.Sub(last.began), reloadEvery/10), c.reloadAgain)
+		}
+		return last
+	}
 	c.latest = r
 	c.under++
 	c.reloads.Go(func() { c.read(r) })
 	return r
+}
+
+func (c *cluster) reloadAgain() {
+	c.mu.Lock()
+	c.again = false
+	c.mu.Unlock()
+	c.reload()
 }
 
 // read is ForEachMaster for what it does before it looks at the masters: it reloads the client's
