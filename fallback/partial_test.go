@@ -111,7 +111,6 @@ func TestPartOfARequestIsDecidedLocally(t *testing.T) {
 			if out := take(t, s, a, at("b4", core.Open, 10, 1)); !out[0].Charged || out[1].Err == nil || leftShared(t, n, a) != 7 {
 				t.Errorf("with an Open level: %+v, %d left", out, leftShared(t, n, a))
 			}
-			n.down = ""
 		})
 	}
 }

@@ -1,9 +1,6 @@
 package redisstore
 
-import (
-	"slices"
-	"strconv"
-)
+import "strconv"
 
 // batch turns calls into the arguments of one script call. It is used again for the next: what
 // it allocates each time is one string, of which the arguments are parts.
@@ -19,23 +16,6 @@ type batch struct {
 	tags  []*batch // of a Cluster: the parts of this batch, one for each tag
 	reply []int64  // of such a part
 	err   error
-}
-
-// byTag splits the batch into those of one tag each. Within a tag the checks keep their order.
-func (b *batch) byTag() []*batch {
-	slices.SortStableFunc(b.calls, func(x, y *call) int { return int(x.tag) - int(y.tag) })
-	n := 0
-	for from, to := 0, 0; from < len(b.calls); from = to {
-		for to = from + 1; to < len(b.calls) && b.calls[to].tag == b.calls[from].tag; {
-			to++
-		}
-		if n == len(b.tags) {
-			b.tags = append(b.tags, new(batch))
-		}
-		b.tags[n].calls = b.calls[from:to]
-		n++
-	}
-	return b.tags[:n]
 }
 
 // head is what stands before the keys: the command, the script, the number of keys.

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -59,32 +58,6 @@ type unit struct {
 	epoch  uint32
 }
 
-// hangar keeps calls for another use. It belongs to one store: timers and channels must not
-// wander between the bubbles of testing/synctest.
-type hangar struct{ calls sync.Pool }
-
-func (h *hangar) newCall(op operation, buckets []core.Bucket, out []core.Outcome) (*call, error) {
-	c := h.emptyCall(op)
-	for i := range buckets {
-		if err := c.enter(i, buckets, out); err != nil {
-			h.release(c)
-			return nil, err
-		}
-	}
-	return c, nil
-}
-
-func (h *hangar) emptyCall(op operation) *call {
-	c, ok := h.calls.Get().(*call)
-	if !ok {
-		c = &call{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
-		c.timer.Stop()
-	}
-	c.op, c.units = op, c.room[:0]
-	c.state.Store(waiting)
-	return c
-}
-
 // enter adds bucket i, unless there is nothing of it to refund.
 func (c *call) enter(i int, buckets []core.Bucket, out []core.Outcome) error {
 	b := &buckets[i]
@@ -101,13 +74,6 @@ func (c *call) enter(i int, buckets []core.Bucket, out []core.Outcome) error {
 	}
 	c.units = append(c.units, u)
 	return nil
-}
-
-// release gives a call up for another use. It keeps nothing of its caller's alive.
-func (h *hangar) release(c *call) {
-	clear(c.room[:])
-	c.units, c.err = nil, nil
-	h.calls.Put(c)
 }
 
 // abandon leaves the call to itself, unless it has just been answered.

@@ -73,7 +73,6 @@ func (n *node) send(b *batch) error {
 			if elsewhere := t.err != nil && isElsewhere(t.err); len(t.calls) == 0 || (elsewhere && pass == 0) {
 				continue // those that were answered here need not wait for another node
 			} else if elsewhere {
-				n.cluster.reload()
 				t.reply, t.err = n.redirect(ctx, t)
 			}
 			err := n.settle(t)
@@ -98,7 +97,9 @@ func (n *node) settle(t *batch) error {
 		err = errOddReply
 	}
 	if err != nil {
-		err = n.fault(err)
+		if err = n.fault(err); core.FaultOf(err) == core.FaultStore {
+			n.cluster.reload() // the slots of this tag may be another node's
+		}
 	}
 	n.cluster.store.deliver(&n.queue, t, err)
 	return err
@@ -123,14 +124,19 @@ func (n *node) exec(ctx context.Context, tags []*batch) {
 
 // redirect repeats a call that another node has to answer. The client follows where the reply
 // points, to nodes that are in no map yet, and does not repeat what may have run.
-func (n *node) redirect(ctx context.Context, t *batch) ([]int64, error) {
-	t.args[0], t.args[1] = "eval", &script // the other node may not know it
-	t.args[head] = t.parts[0]              // which the client must read to find its slot
-	cmd := once{redis.NewIntSliceCmd(ctx, t.args...)}
-	cmd.SetFirstKeyPos(head)
-	cmd.SetStepCount(1) // or the client asks for COMMAND
-	err := n.cluster.client.Process(ctx, cmd)
-	return cmd.Val(), err
+func (n *node) redirect(ctx context.Context, t *batch) (reply []int64, err error) {
+	n.cluster.reload()
+	t.args[0], t.args[1], t.args[head] = "evalsha", &scriptSHA, t.parts[0] // the client reads the key to find its slot
+	for {
+		cmd := once{redis.NewIntSliceCmd(ctx, t.args...)}
+		cmd.SetFirstKeyPos(head)
+		cmd.SetStepCount(1) // or the client asks for COMMAND
+		err = n.cluster.client.Process(ctx, cmd)
+		if err == nil || !isNoScript(err) || t.args[0] == "eval" {
+			return cmd.Val(), err
+		}
+		t.args[0], t.args[1] = "eval", &script
+	}
 }
 
 // isElsewhere reports whether the node said that it did not run the script because the slot is,

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"hash/fnv"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -54,4 +55,21 @@ func tagOf(key string) uint8 {
 	sum ^= sum >> 32
 	sum ^= sum >> 16
 	return uint8(sum ^ sum>>8)
+}
+
+// byTag splits the batch into those of one tag each. Within a tag the checks keep their order.
+func (b *batch) byTag() []*batch {
+	slices.SortStableFunc(b.calls, func(x, y *call) int { return int(x.tag) - int(y.tag) })
+	n := 0
+	for from, to := 0, 0; from < len(b.calls); from = to {
+		for to = from + 1; to < len(b.calls) && b.calls[to].tag == b.calls[from].tag; {
+			to++
+		}
+		if n == len(b.tags) {
+			b.tags = append(b.tags, new(batch))
+		}
+		b.tags[n].calls = b.calls[from:to]
+		n++
+	}
+	return b.tags[:n]
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tierlimit/tierlimit/core"
 )
@@ -58,17 +59,17 @@ func (s *Store) do(ctx context.Context, op operation, buckets []core.Bucket, out
 		s.queue.release(c)
 		return nil
 	}
-	return s.await(ctx, &s.queue, c, out)
+	return s.await(ctx, &s.queue, c, out, s.budget)
 }
 
 // await is the way of one call through a queue.
-func (s *Store) await(ctx context.Context, q *queue, c *call, out []core.Outcome) error {
+func (s *Store) await(ctx context.Context, q *queue, c *call, out []core.Outcome, within time.Duration) error {
 	s.denials.track(c)
 	if err := q.join(c); err != nil {
 		q.release(c)
 		return err
 	}
-	c.timer.Reset(s.budget)
+	c.timer.Reset(within)
 	select {
 	case <-c.done:
 	case <-c.timer.C:
