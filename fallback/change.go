@@ -2,20 +2,20 @@ package fallback
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tierlimit/tierlimit/core"
 )
 
-// Debit charges the shared store, or the local half while it fails.
+// Debit charges the shared store, or the local half where it fails.
 func (s *Store) Debit(ctx context.Context, buckets []core.Bucket) error {
-	if len(buckets) == 0 {
-		return nil
+	var errs []error
+	for _, g := range s.groups(buckets) {
+		if err := s.reach(g.partition, func() error { return s.shared.Debit(ctx, g.buckets) }); err != nil {
+			errs = append(errs, s.local.Debit(ctx, s.allScaled(g.buckets)))
+		}
 	}
-	err := s.ask(buckets[0].Key, func() error { return s.shared.Debit(ctx, buckets) })
-	if err == nil {
-		return nil
-	}
-	return s.local.Debit(ctx, s.allScaled(buckets))
+	return errors.Join(errs...)
 }
 
 // Refund gives back where the charge was made. What the shared store cannot take back now stays
@@ -37,10 +37,11 @@ func (s *Store) Refund(ctx context.Context, buckets []core.Bucket, out []core.Ou
 			return err
 		}
 	}
-	if len(shared) == 0 {
-		return nil
+	var errs []error
+	for _, g := range s.groups(shared) {
+		errs = append(errs, s.reach(g.partition, func() error { return s.shared.Refund(ctx, g.buckets, g.pick(sharedOut)) }))
 	}
-	return s.ask(shared[0].Key, func() error { return s.shared.Refund(ctx, shared, sharedOut) })
+	return errors.Join(errs...)
 }
 
 // Reset forgets the buckets in both halves. The error is the shared store's.
@@ -51,7 +52,11 @@ func (s *Store) Reset(ctx context.Context, buckets []core.Bucket) error {
 	if err := s.local.Reset(ctx, s.allScaled(buckets)); err != nil {
 		return err
 	}
-	return s.ask(buckets[0].Key, func() error { return s.shared.Reset(ctx, buckets) })
+	var errs []error
+	for _, g := range s.groups(buckets) {
+		errs = append(errs, s.reach(g.partition, func() error { return s.shared.Reset(ctx, g.buckets) }))
+	}
+	return errors.Join(errs...)
 }
 
 func (s *Store) allScaled(buckets []core.Bucket) []core.Bucket {

@@ -24,10 +24,12 @@ func (s *Store) startProbe(b *breaker) {
 }
 
 // probe runs the real script on a bucket of its own until it succeeds in time. A mere PING
-// would succeed on a node that is read-only or out of memory.
+// would succeed on a node that is read-only or out of memory. A node on which no key lives any more, since
+// another has taken over, holds up nobody: its breaker closes and is forgotten.
 func (s *Store) probe(b *breaker) {
 	s.changed(b, true)
-	canary := []core.Bucket{{Key: s.canaryKey(b.partition), Limit: core.PerSecond(1_000_000), Cost: 1, Level: "canary"}}
+	key, lives := s.canaryKey(b.partition)
+	canary := []core.Bucket{{Key: key, Limit: core.PerSecond(1_000_000), Cost: 1, Level: "canary"}}
 	out := make([]core.Outcome, 1)
 	for {
 		select {
@@ -35,13 +37,19 @@ func (s *Store) probe(b *breaker) {
 			return
 		case <-time.After(probeEvery - rand.N(probeEvery/5)): // replicas must not probe in step
 		}
+		if s.shared.Partition(key) != b.partition {
+			key, lives = s.canaryKey(b.partition)
+			canary[0].Key = key
+		}
 		done, refused := b.circuit.Allow()
 		if refused != nil {
 			continue
 		}
-		err := s.shared.Take(context.Background(), canary, out)
-		if err == nil {
-			err = out[0].Err
+		var err error
+		if lives {
+			if err = s.shared.Take(context.Background(), canary, out); err == nil {
+				err = out[0].Err
+			}
 		}
 		if err != nil {
 			s.stillFailing(b, err)
@@ -49,17 +57,21 @@ func (s *Store) probe(b *breaker) {
 		done(err)
 		if !b.degraded.Load() {
 			s.changed(b, false)
+			if !lives {
+				s.breakers.Delete(b.partition)
+			}
 			return
 		}
 	}
 }
 
-// canaryKey finds a key that lives on the partition.
-func (s *Store) canaryKey(partition string) string {
-	for i := 0; ; i++ {
-		key := "canary:" + strconv.Itoa(i)
-		if i == 1<<16 || s.shared.Partition(key) == partition {
-			return key
+// canaryKey finds a key that lives on the partition, if any does.
+func (s *Store) canaryKey(partition string) (key string, lives bool) {
+	for i := range 1 << 14 {
+		key = "canary:" + strconv.Itoa(i)
+		if s.shared.Partition(key) == partition {
+			return key, true
 		}
 	}
+	return key, false
 }

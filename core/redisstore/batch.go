@@ -12,6 +12,10 @@ type batch struct {
 	parts  []string
 	args   []any
 	shapes []shape
+
+	tags  []*batch // of a Cluster: the parts of this batch, one for each tag
+	reply []int64  // of such a part
+	err   error
 }
 
 // head is what stands before the keys: the command, the script, the number of keys.
@@ -97,6 +101,10 @@ func (b *batch) clear() {
 		clear(b.shapes[i].units)
 	}
 	b.calls = b.calls[:0]
+	for _, t := range b.tags {
+		t.clear()
+		t.reply, t.err = nil, nil
+	}
 }
 
 // decode hands each call what its buckets owed, and reports whether the reply fits the batch.

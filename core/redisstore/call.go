@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +26,7 @@ func (o operation) judges() bool { return o == opTake || o == opPeek }
 type call struct {
 	op    operation
 	units []unit
+	tag   uint8 // of its keys, in a Cluster
 	state atomic.Int32
 	done  chan struct{} // sent to when the answer is set and the caller is still there
 	timer *time.Timer   // the caller's
@@ -47,6 +47,7 @@ const (
 
 // unit is one bucket of a call.
 type unit struct {
+	at     int    // which bucket of the check it is
 	key    string // without the store's prefix
 	rate   tokenbucket.Rate
 	cost   int64 // ticks
@@ -57,42 +58,22 @@ type unit struct {
 	epoch  uint32
 }
 
-// hangar keeps calls for another use. It belongs to one store: timers and channels must not
-// wander between the bubbles of testing/synctest.
-type hangar struct{ calls sync.Pool }
-
-func (h *hangar) newCall(op operation, buckets []core.Bucket, out []core.Outcome) (*call, error) {
-	c, ok := h.calls.Get().(*call)
-	if !ok {
-		c = &call{done: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
-		c.timer.Stop()
+// enter adds bucket i, unless there is nothing of it to refund.
+func (c *call) enter(i int, buckets []core.Bucket, out []core.Outcome) error {
+	b := &buckets[i]
+	if c.op == opRefund && !out[i].Charged {
+		return nil
 	}
-	c.op, c.units = op, c.room[:0]
-	c.state.Store(waiting)
-	for i := range buckets {
-		b := &buckets[i]
-		if op == opRefund && !out[i].Charged {
-			continue
-		}
-		rate, err := tokenbucket.Compile(b.Limit.Quota, b.Limit.Period, b.Limit.Capacity())
-		if err != nil {
-			h.release(c)
-			return nil, err
-		}
-		u := unit{key: b.Key, rate: rate, cost: rate.Cost(b.Cost), shadow: b.Shadow}
-		if op == opRefund {
-			u.ends = out[i].Receipt
-		}
-		c.units = append(c.units, u)
+	rate, err := tokenbucket.Compile(b.Limit.Quota, b.Limit.Period, b.Limit.Capacity())
+	if err != nil {
+		return err
 	}
-	return c, nil
-}
-
-// release gives a call up for another use. It keeps nothing of its caller's alive.
-func (h *hangar) release(c *call) {
-	clear(c.room[:])
-	c.units, c.err = nil, nil
-	h.calls.Put(c)
+	u := unit{at: i, key: b.Key, rate: rate, cost: rate.Cost(b.Cost), shadow: b.Shadow}
+	if c.op == opRefund {
+		u.ends = out[i].Receipt
+	}
+	c.units = append(c.units, u)
+	return nil
 }
 
 // abandon leaves the call to itself, unless it has just been answered.
@@ -130,11 +111,11 @@ func (c *call) charged(u *unit, admitted bool) bool {
 }
 
 // outcomes works out what the script did and what a client is told from what each bucket owed,
-// by the same integers.
-func (c *call) outcomes(out []core.Outcome) {
-	admitted := c.admitted()
+// by the same integers. What a check is not admitted for elsewhere is given back.
+func (c *call) outcomes(out []core.Outcome, admitted bool) {
 	for i := range c.units {
-		u, o := &c.units[i], &out[i]
+		u := &c.units[i]
+		o := &out[u.at]
 		*o = core.Outcome{Source: core.FromShared, Admits: u.admits(), Charged: c.charged(u, admitted)}
 		debt := u.debt
 		if o.Charged {
@@ -156,14 +137,14 @@ func (c *call) after(r tokenbucket.Rate, ticks int64) core.Receipt {
 }
 
 // giveBack turns a call that nobody waits for into the one that undoes its charge, and reports
-// whether there is any.
-func (c *call) giveBack() bool {
+// whether there is any. Shadow buckets keep a charge that another bucket's refusal undoes.
+func (c *call) giveBack(keepShadow bool) bool {
 	if c.op != opTake || c.err != nil {
 		return false
 	}
 	admitted, charged := c.admitted(), c.units[:0]
 	for _, u := range c.units {
-		if c.charged(&u, admitted) {
+		if c.charged(&u, admitted) && (!keepShadow || !u.shadow) {
 			u.ends = c.after(u.rate, u.debt+u.cost)
 			charged = append(charged, u)
 		}

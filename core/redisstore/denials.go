@@ -160,6 +160,24 @@ func (d *denials) learn(c *call) {
 	}
 }
 
+// relearn remembers what the buckets of a call owed before a charge that has been given back, so that
+// the next refusal can tell of them too. The give-back itself has been one change for the better.
+func (d *denials) relearn(c *call) {
+	table := d.table.Load()
+	if d.age == 0 || table == nil {
+		return
+	}
+	now := d.now()
+	for i := range c.units {
+		u := &c.units[i]
+		u.epoch++
+		m, _ := place(table, u.hash)
+		if owes := u.rate.Duration(u.debt); owes < 1<<61 {
+			d.keep(m, u, owed{c.since + int64(owes), c.since, now - c.since})
+		}
+	}
+}
+
 // keep stores what is owed unless forget came in between.
 func (d *denials) keep(m *memory, u *unit, o owed) {
 	epoch := &d.epochs[u.hash%denialEpochs]

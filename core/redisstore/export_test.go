@@ -1,11 +1,26 @@
 package redisstore
 
 // Queue tells how many calls are under way and in time, how many are given up but have not
-// returned, and how many checks wait for a call.
+// returned, and how many checks wait for a call: of all nodes.
 func (s *Store) Queue() (flights, overdue, waiting int) {
-	s.queue.mu.Lock()
-	defer s.queue.mu.Unlock()
-	return len(s.queue.flights), s.queue.overdue, len(s.queue.waiting)
+	for _, q := range s.queues() {
+		q.mu.Lock()
+		flights, overdue, waiting = flights+len(q.flights), overdue+q.overdue, waiting+len(q.waiting)
+		q.mu.Unlock()
+	}
+	return flights, overdue, waiting
+}
+
+func (s *Store) queues() (all []*queue) {
+	if s.cluster == nil {
+		return []*queue{&s.queue}
+	}
+	s.cluster.mu.Lock()
+	defer s.cluster.mu.Unlock()
+	for _, n := range s.cluster.nodes {
+		all = append(all, &n.queue)
+	}
+	return all
 }
 
 // Room is how many calls may be under way, at the distance that the server seems to have.
@@ -14,3 +29,12 @@ func (s *Store) Room() int {
 	defer s.queue.mu.Unlock()
 	return s.queue.trip.flights()
 }
+
+// ClusterKey is where the bucket of a key is stored in a Cluster.
+func (s *Store) ClusterKey(key string) string { return s.cluster.prefixes[tagOf(key)] + key }
+
+// Tags are the hash tags of a Cluster's keys.
+func Tags() []string { return tagNames[:] }
+
+// SlotOf is the slot of a hash tag.
+func SlotOf(tag string) int { return slotOf(tag) }

@@ -21,7 +21,7 @@ type queue struct {
 	budget time.Duration
 	send   func(*batch) error
 	report func(error) // once for each call that was sent
-	hangar
+	*hangar
 
 	mu      sync.Mutex
 	waiting []*call
@@ -108,6 +108,13 @@ func (q *queue) drop(f *flight) {
 	if i := slices.Index(q.flights, f); i >= 0 {
 		q.flights = slices.Delete(q.flights, i, i+1)
 	}
+}
+
+// quiet reports whether nothing is under way or waiting.
+func (q *queue) quiet() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.airborn == 0 && len(q.waiting) == 0
 }
 
 // wait returns when nothing is under way, or when most has passed.

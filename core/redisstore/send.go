@@ -26,17 +26,22 @@ func (s *Store) send(b *batch) error {
 	} else if !b.decode(reply) {
 		err = errOddReply
 	}
+	s.deliver(&s.queue, b, err)
+	return err
+}
+
+// deliver answers the checks of one script call.
+func (s *Store) deliver(q *queue, b *batch, err error) {
 	for _, c := range b.calls {
 		s.denials.forget(c)
 		switch {
 		case c.answer(err):
-		case c.giveBack():
-			s.queue.add(c)
+		case c.giveBack(false):
+			q.add(c)
 		default:
-			s.queue.release(c)
+			q.release(c)
 		}
 	}
-	return err
 }
 
 // run sends EVALSHA, and EVAL where the server does not know the script: that error proves

@@ -4,6 +4,11 @@
 // The clock is Redis' own. A decision never waits longer than the store's budget, whatever the
 // client it was given is configured to, and is never charged twice for a reply that was lost.
 // Only EVALSHA and EVAL are sent; the script itself uses TIME, GET, SET and DEL.
+//
+// Over a Cluster, the buckets of a request are judged on their nodes at the same time, each node on
+// its own clock. What was charged is given back where another node refuses, so that no limit is ever
+// exceeded, but for that moment a charge can keep another request out; it stays spent where the
+// node fails in between. A Cluster's keys differ from a single server's: each has a hash tag.
 package redisstore
 
 import (
@@ -18,8 +23,8 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 )
 
-// Client is what the store needs of a go-redis client. *redis.Client, also one made by
-// redis.NewFailoverClient for Sentinel, has it.
+// Client is what the store needs of a go-redis client: a *redis.Client, also one made by
+// redis.NewFailoverClient for Sentinel, or a *redis.ClusterClient.
 type Client interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 }
@@ -30,7 +35,9 @@ type Store struct {
 	budget  time.Duration
 	prefix  string
 	clock   func() time.Time // nil: the server's
+	cluster *cluster         // nil: one server, and queue is its own
 	queue   queue
+	hangar  hangar
 	denials denials
 	watch   watchers
 	closed  atomic.Bool
@@ -51,7 +58,7 @@ func WithBudget(d time.Duration) Option {
 	}
 }
 
-// WithPrefix sets what every key begins with, before a colon: letters, digits, "_", "-" and
+// WithPrefix sets what every key begins with, before a colon and, in a Cluster, one of 256 hash tags: letters, digits, "_", "-" and
 // ".", at most 64 bytes. The default is "tierlimit".
 func WithPrefix(prefix string) Option {
 	return func(s *Store) error {
@@ -124,15 +131,21 @@ func New(client Client, opts ...Option) (*Store, error) {
 		s.client = c.WithTimeout(2 * s.budget)
 	case redis.Pipeliner:
 		return nil, fmt.Errorf("redisstore: client is a %T, which only queues commands, want a *redis.Client", client)
-	case *redis.ClusterClient, *redis.Ring:
-		return nil, fmt.Errorf("redisstore: client is a %T, want a *redis.Client: one server, or Sentinel", client)
+	case *redis.ClusterClient:
+		if c == nil {
+			return nil, errNilClient
+		}
+		s.cluster = newCluster(s, c)
+	case *redis.Ring:
+		return nil, fmt.Errorf("redisstore: client is a %T, want a *redis.Client or a *redis.ClusterClient", client)
 	}
 	s.denials.open(s.clock)
-	s.queue.budget, s.queue.send, s.queue.report = s.budget, s.send, s.report
+	s.queue.hangar, s.queue.budget, s.queue.send = &s.hangar, s.budget, s.send
+	s.queue.report = func(err error) { s.report("", err) }
 	return s, nil
 }
 
-var errNilClient = errors.New("redisstore: client is nil, want a *redis.Client")
+var errNilClient = errors.New("redisstore: client is nil, want a *redis.Client or a *redis.ClusterClient")
 
 // Must is New for programs that set the store up once; it panics on an error.
 func Must(client Client, opts ...Option) *Store {
@@ -151,8 +164,14 @@ func (s *Store) Err() error {
 	return nil
 }
 
-// Partition is always "": one server fails as a whole.
-func (s *Store) Partition(string) string { return "" }
+// Partition is the address of the primary that a key lives on in a Cluster, as far as that is known,
+// and "" otherwise: one server fails as a whole.
+func (s *Store) Partition(key string) string {
+	if s.cluster != nil {
+		return s.cluster.partition(key)
+	}
+	return ""
+}
 
 // Traits tells that the store cannot answer without Redis.
 func (s *Store) Traits() core.Traits {
@@ -163,6 +182,10 @@ func (s *Store) Traits() core.Traits {
 // five times the budget. The client is left open.
 func (s *Store) Close() error {
 	s.closed.Store(true)
-	s.queue.wait((connectBudgets + 1) * s.budget)
+	if most := (connectBudgets + 1) * s.budget; s.cluster != nil {
+		s.cluster.wait(most)
+	} else {
+		s.queue.wait(most)
+	}
 	return nil
 }

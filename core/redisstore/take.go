@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tierlimit/tierlimit/core"
 )
 
 var errBudget = errors.New("redisstore: no answer within the budget")
 
-// Take judges and charges the buckets in one script call.
+// Take judges and charges the buckets: in one script call, or one for each hash tag in a Cluster.
 func (s *Store) Take(ctx context.Context, buckets []core.Bucket, out []core.Outcome) error {
 	return s.do(ctx, opTake, buckets, out)
 }
@@ -47,6 +48,9 @@ func (s *Store) do(ctx context.Context, op operation, buckets []core.Bucket, out
 	if op == opTake && s.denials.refuses(buckets, out) {
 		return nil
 	}
+	if s.cluster != nil {
+		return s.cluster.do(ctx, op, buckets, out)
+	}
 	c, err := s.queue.newCall(op, buckets, out)
 	if err != nil {
 		return &core.StoreError{Fault: core.FaultRequest, Err: err}
@@ -55,12 +59,17 @@ func (s *Store) do(ctx context.Context, op operation, buckets []core.Bucket, out
 		s.queue.release(c)
 		return nil
 	}
+	return s.await(ctx, &s.queue, c, out, s.budget)
+}
+
+// await is the way of one call through a queue.
+func (s *Store) await(ctx context.Context, q *queue, c *call, out []core.Outcome, within time.Duration) error {
 	s.denials.track(c)
-	if err := s.queue.join(c); err != nil {
-		s.queue.release(c)
+	if err := q.join(c); err != nil {
+		q.release(c)
 		return err
 	}
-	c.timer.Reset(s.budget)
+	c.timer.Reset(within)
 	select {
 	case <-c.done:
 	case <-c.timer.C:
@@ -75,12 +84,12 @@ func (s *Store) do(ctx context.Context, op operation, buckets []core.Bucket, out
 		<-c.done
 	}
 	c.timer.Stop()
-	err = c.err
-	if err == nil && op.judges() {
+	err := c.err
+	if err == nil && c.op.judges() {
 		s.denials.learn(c)
-		c.outcomes(out)
+		c.outcomes(out, c.admitted())
 	}
-	s.queue.release(c)
+	q.release(c)
 	return err
 }
 

@@ -15,10 +15,10 @@ func (s *Store) Watch(f func(partition string, err error)) {
 	s.watch.funcs = append(s.watch.funcs, f)
 }
 
-func (s *Store) report(err error) {
+func (s *Store) report(partition string, err error) {
 	s.watch.mu.RLock()
 	defer s.watch.mu.RUnlock()
 	for _, f := range s.watch.funcs {
-		f("", err)
+		f(partition, err)
 	}
 }

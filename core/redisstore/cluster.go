@@ -1,0 +1,90 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/tierlimit/tierlimit/core"
+)
+
+// cluster knows the primary of each tag. It reads the slot map when the first check comes and
+// after failures, never in the way of a check: without that, go-redis goes on asking a primary
+// that is gone for up to a minute.
+type cluster struct {
+	store    *Store
+	client   *redis.ClusterClient
+	prefixes [tagCount]string
+	table    atomic.Pointer[[tagCount]*node] // nil: not known yet
+	ready    chan struct{}                   // closed when it is
+
+	mu      sync.Mutex
+	nodes   []*node // those in the table, and those that still fly
+	latest  *reload
+	under   int // reloads under way
+	reloads sync.WaitGroup
+	again   bool // a later one is due, for what came too soon after the latest
+	closed  bool
+}
+
+func newCluster(s *Store, client *redis.ClusterClient) *cluster {
+	c := &cluster{store: s, client: client, ready: make(chan struct{})}
+	for i, name := range tagNames {
+		c.prefixes[i] = s.prefix + "{" + name + "}:"
+	}
+	return c
+}
+
+// known waits for the first slot map, and tells how much of the budget that has left.
+func (c *cluster) known(ctx context.Context) (table *[tagCount]*node, left time.Duration, err error) {
+	if t := c.table.Load(); t != nil {
+		return t, c.store.budget, nil
+	}
+	since := time.Now()
+	timer := time.NewTimer(c.store.budget)
+	defer timer.Stop()
+	r := c.reload()
+	select {
+	case <-c.ready:
+	case <-r.done:
+	case <-timer.C:
+		return nil, 0, &core.StoreError{Fault: core.FaultStore, Err: errBudget}
+	case <-ctx.Done():
+		return nil, 0, gone(ctx)
+	}
+	if t := c.table.Load(); t != nil {
+		return t, max(c.store.budget-time.Since(since), 0), nil
+	}
+	return nil, 0, r.err
+}
+
+func (c *cluster) partition(key string) string {
+	if t := c.table.Load(); t != nil {
+		return t[tagOf(key)].addr
+	}
+	return ""
+}
+
+// wait returns when nothing is under way at any node, or when most has passed.
+func (c *cluster) wait(most time.Duration) {
+	c.mu.Lock()
+	c.closed = true
+	nodes := c.nodes
+	c.mu.Unlock()
+	end := time.Now().Add(most)
+	for _, n := range nodes {
+		n.queue.wait(time.Until(end))
+	}
+	read := make(chan struct{})
+	go func() {
+		c.reloads.Wait()
+		close(read)
+	}()
+	select {
+	case <-read:
+	case <-time.After(time.Until(end)):
+	}
+}
