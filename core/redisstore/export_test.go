@@ -14,3 +14,20 @@ func (s *Store) Room() int {
 	defer s.queue.mu.Unlock()
 	return s.queue.trip.flights()
 }
+
+// Leases is how many keys have a lease or may get one soon.
+func (s *Store) Leases() int { return int(s.leases.count.Load()) }
+
+// Leased is how many units the store holds of a key and may spend now.
+func (s *Store) Leased(key string) int64 {
+	l := s.leases.find(key)
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.grant.holds(1, s.leases.now()) {
+		return 0
+	}
+	return l.grant.left
+}

@@ -32,6 +32,7 @@ type Store struct {
 	clock   func() time.Time // nil: the server's
 	queue   queue
 	denials denials
+	leases  leases
 	watch   watchers
 	closed  atomic.Bool
 }
@@ -128,6 +129,7 @@ func New(client Client, opts ...Option) (*Store, error) {
 		return nil, fmt.Errorf("redisstore: client is a %T, want a *redis.Client: one server, or Sentinel", client)
 	}
 	s.denials.open(s.clock)
+	s.leases.now, s.leases.queue = s.denials.now, &s.queue
 	s.queue.budget, s.queue.send, s.queue.report = s.budget, s.send, s.report
 	return s, nil
 }
@@ -159,10 +161,11 @@ func (s *Store) Traits() core.Traits {
 	return core.Traits{Algorithms: []core.Algorithm{core.TokenBucket}}
 }
 
-// Close makes every later call fail with core.ErrClosed and waits for calls under way, at most
-// five times the budget. The client is left open.
+// Close makes every later call fail with core.ErrClosed, gives back what leases have not spent
+// and waits for calls under way, at most six times the budget. The client is left open.
 func (s *Store) Close() error {
 	s.closed.Store(true)
+	s.leases.close()
 	s.queue.wait((connectBudgets + 1) * s.budget)
 	return nil
 }

@@ -10,8 +10,13 @@ import (
 
 var errBudget = errors.New("redisstore: no answer within the budget")
 
-// Take judges and charges the buckets in one script call.
+// Take judges and charges the buckets in one script call, but for those that a lease answers for.
 func (s *Store) Take(ctx context.Context, buckets []core.Bucket, out []core.Outcome) error {
+	for i := range buckets {
+		if buckets[i].Lease {
+			return s.takeLeased(ctx, buckets, out)
+		}
+	}
 	return s.do(ctx, opTake, buckets, out)
 }
 
@@ -30,8 +35,11 @@ func (s *Store) Refund(ctx context.Context, buckets []core.Bucket, out []core.Ou
 	return s.do(ctx, opRefund, buckets, out)
 }
 
-// Reset forgets the buckets.
+// Reset forgets the buckets. Their leases are dropped before and after: what was granted in between
+// may have been forgotten too.
 func (s *Store) Reset(ctx context.Context, buckets []core.Bucket) error {
+	s.leases.forget(buckets)
+	defer s.leases.forget(buckets)
 	return s.do(ctx, opReset, buckets, nil)
 }
 
