@@ -1,6 +1,8 @@
 package redisstore
 
 import (
+	"time"
+
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/internal/tokenbucket"
 )
@@ -18,14 +20,25 @@ type grant struct {
 
 func (g *grant) holds(cost, now int64) bool { return g.left >= cost && now < g.ends }
 
-// spend takes cost out of the grant and tells what a bucket would that still held what is left.
+// spend takes cost out of the grant and tells what a bucket would that still held what is left. Time
+// pays for the units in the order in which they are spent, those that never are the last.
 func (g *grant) spend(r tokenbucket.Rate, cost, now int64) core.Outcome {
 	g.left -= cost
 	// Time that found nothing to pay off cannot pay for this charge.
 	debt := max(g.debt-r.Ticks(now-g.since)-r.Cost(g.left), r.Cost(cost))
-	out := core.Outcome{Source: core.FromShared, Admits: true, Charged: true, Receipt: g.receipt}
+	out := core.Outcome{Source: core.FromShared, Admits: true, Charged: true, Receipt: before(g.receipt, r, r.Cost(g.left))}
 	out.Remaining, out.ResetAfter = r.Left(debt)
 	return out
+}
+
+// before is the instant that lies ticks before another.
+func before(at core.Receipt, r tokenbucket.Rate, ticks int64) core.Receipt {
+	sec, ns := r.Split(ticks)
+	sec, ns = at[0]-sec, at[1]-ns
+	if ns < 0 {
+		sec, ns = sec-1, ns+int64(time.Second)
+	}
+	return core.Receipt{sec, ns}
 }
 
 // unspent is the outcome of a charge that was taken back.

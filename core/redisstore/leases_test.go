@@ -8,6 +8,7 @@ import (
 
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/redisstore"
+	"github.com/tierlimit/tierlimit/core/storetest"
 	"github.com/tierlimit/tierlimit/internal/redistest"
 )
 
@@ -314,5 +315,35 @@ func TestRefundOfALeasedChargeGoesToRedis(t *testing.T) {
 	}
 	if after := peek(t, s, b).Remaining; after != before+5 {
 		t.Errorf("from %d to %d with a refund of 5", before, after)
+	}
+}
+
+// Of a block, time pays for the units that were spent first. To refund those as if they were the last
+// would give back what others were charged.
+func TestRefundsOfALeaseGiveBackWhatTimeHasNot(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	clock := new(storetest.Clock)
+	s := open(t, server.Client(t), redisstore.WithBudget(patient), redisstore.WithClock(clock.Now))
+	other := open(t, server.Client(t), redisstore.WithBudget(patient), redisstore.WithClock(clock.Now))
+	b := leased("b", core.PerHour(1000))
+	var charged [][]core.Outcome
+	for s.Leased(b.Key) < 20 {
+		charged = append(charged, take(t, s, b))
+	}
+	for range 18 {
+		charged = append(charged, take(t, s, b))
+	}
+	idle(t, s)
+	held := s.Leased(b.Key)
+	take(t, other, costing(b, 100))
+	clock.Advance(time.Duration(len(charged)-5) * 3600 * time.Millisecond)
+	for _, o := range charged {
+		if err := s.Refund(context.Background(), []core.Bucket{b}, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o := peek(t, other, b); o.Remaining != 1000-100-held {
+		t.Errorf("%d left, want 1000 less the %d leased and another's 100", o.Remaining, held)
 	}
 }
