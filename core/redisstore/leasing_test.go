@@ -229,3 +229,40 @@ func BenchmarkLeased(b *testing.B) {
 	}
 	b.ReportMetric(float64(calls(b, server)["evalsha"])/float64(b.N), "calls/op")
 }
+
+// A service that ends while it is busy: no answer of a lease after Close, and nothing left behind.
+func TestCloseDuringLeasedRequests(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := server.Client(t)
+	for i := range 10 {
+		s := open(t, client, redisstore.WithBudget(patient))
+		b := leased(fmt.Sprint("b", i), core.Per(1_000_000, 10_000*time.Hour))
+		heat(t, s, b)
+		var charged atomic.Int64
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			together(8, func(int) {
+				for {
+					o, err := try(s, b)
+					if errors.Is(err, core.ErrClosed) {
+						return
+					}
+					if err != nil || !o[0].Charged {
+						t.Errorf("%+v, error %v", o, err)
+						return
+					}
+					charged.Add(1)
+				}
+			})
+		}()
+		time.Sleep(3 * time.Millisecond)
+		_ = s.Close()
+		<-done
+		idle(t, s)
+		if n := s.Leases(); n != 0 {
+			t.Errorf("%d leases after Close", n)
+		}
+	}
+}
