@@ -31,3 +31,14 @@ func (s *Store) Leased(key string) int64 {
 	}
 	return l.grant.left
 }
+
+// Fetching tells whether a block of a key is on its way.
+func (s *Store) Fetching(key string) bool {
+	l := s.leases.find(key)
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fetching
+}

@@ -179,6 +179,7 @@ func TestLeasedOutcomesAreThoseOfTheBucket(t *testing.T) {
 		cost := 1 + spent%3
 		o := take(t, s, costing(b, cost))[0]
 		spent += cost
+		eventually(t, 10*time.Second, "block", func() bool { return !s.Fetching(b.Key) })
 		if before >= 3 {
 			local++
 		}
