@@ -23,9 +23,6 @@ type part struct {
 
 // takeLeased is Take for requests of which a bucket may be leased.
 func (s *Store) takeLeased(ctx context.Context, buckets []core.Bucket, out []core.Outcome) error {
-	if s.closed.Load() {
-		return core.ErrClosed
-	}
 	if ctx.Err() != nil {
 		return gone(ctx)
 	}

@@ -4,6 +4,9 @@
 // The clock is Redis' own. A decision never waits longer than the store's budget, whatever the
 // client it was given is configured to, and is never charged twice for a reply that was lost.
 // Only EVALSHA and EVAL are sent; the script itself uses TIME, GET, SET and DEL.
+//
+// Of a leased bucket (core.Level.Lease) a replica holds units that are charged already, and asks
+// nobody while it has some: at most a sixteenth of the bucket, for at most a second without use.
 package redisstore
 
 import (
