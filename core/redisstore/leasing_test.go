@@ -10,6 +10,7 @@ import (
 
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/redisstore"
+	"github.com/tierlimit/tierlimit/core/storetest"
 	"github.com/tierlimit/tierlimit/internal/redistest"
 )
 
@@ -264,6 +265,28 @@ func TestCloseDuringLeasedRequests(t *testing.T) {
 		idle(t, s)
 		if n := s.Leases(); n != 0 {
 			t.Errorf("%d leases after Close", n)
+		}
+	}
+}
+
+// What is told is what Redis held when the block was charged, what of the block is left, and what has
+// refilled since: no less, and more only by what was charged beside it.
+func TestRemainingOfALease(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	clock := new(storetest.Clock)
+	s := open(t, server.Client(t), redisstore.WithBudget(patient), redisstore.WithClock(clock.Now))
+	for i := range 5 {
+		b := leased(fmt.Sprint("b", i), core.PerHour(1000))
+		heat(t, s, b)
+		idle(t, s)
+		held, left := s.Leased(b.Key), peek(t, s, b).Remaining
+		for n := range int64(3) {
+			o := take(t, s, costing(b, 2))[0]
+			if want := held + left - 2*(n+1) + n; o.Remaining < want || o.Remaining > want+20 || o.ResetAfter != 3600*time.Millisecond {
+				t.Errorf("%+v, want %d left", o, want)
+			}
+			clock.Advance(3600 * time.Millisecond)
 		}
 	}
 }
