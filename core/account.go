@@ -71,7 +71,7 @@ func (a *account) add(r *Request, p *plan) {
 			if limit.kind == blockAll {
 				b.Limit, b.Cost = impossible.Limit, impossible.Cost
 			}
-			b.Level, b.Shadow, b.OnFailure = l.Name, l.Shadow, l.OnFailure
+			b.Level, b.Shadow, b.OnFailure, b.Lease = l.Name, l.Shadow, l.OnFailure, l.Lease
 			keys = append(append(keys, limit.prefix...), id...)
 			ends = append(ends, len(keys))
 		}

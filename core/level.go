@@ -47,6 +47,15 @@ type Level struct {
 	Shadow bool
 	// OnFailure is what this level does without the shared store; the zero value is Local.
 	OnFailure FailureMode
+	// Lease lets each replica take units of a bucket from the shared store in blocks and spend
+	// them in process, so that most requests need not ask about that bucket; the zero value asks
+	// for each. A block is about what the replica spends in 100 ms, more where that would have
+	// refilled before it is spent, and at most 1/16 of the capacity: so much of a bucket may be out
+	// of the others' reach for each replica, for a second where it is not spent. Nothing is
+	// admitted that was not charged before. Use it for few, busy buckets with a high limit:
+	// global, endpoint. It gains nothing where each caller has a bucket of its own, and does
+	// nothing for capacities below 32, in shadow, and in stores that are in process anyway.
+	Lease bool
 
 	scope scope
 }

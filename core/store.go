@@ -58,6 +58,7 @@ type Bucket struct {
 	Level     string // the level's name, for reports
 	Shadow    bool
 	OnFailure FailureMode
+	Lease     bool // the store may take units ahead and spend them in process (see Level.Lease)
 }
 
 // Outcome is what a store says of one bucket.

@@ -42,6 +42,8 @@ var goodLevels = []struct{ text, want string }{
 	},
 	{level("{name: ip, limit: 5/s, on_failure: local, shadow: false}"), "ip [5 per 1s]"},
 	{level("{name: ip, limit: 5/s, on_failure: open, shadow: true}"), "ip [5 per 1s] failing open shadow"},
+	{level("{name: global, limit: 5000/s, lease: true}"), "global [5000 per 1s] leased"},
+	{level("{name: global, limit: 5000/s, lease: false}"), "global [5000 per 1s]"},
 	{level("{name: ip, limit: 5/s, on_failure: closed}"), "ip [5 per 1s] failing closed"},
 	{level("{name: tenant, key: header:X-Tenant, limit: 5/s}"), "tenant [5 per 1s]"},
 	{

@@ -49,6 +49,9 @@ func describe(p core.Policy) string {
 		if l.Shadow {
 			s += " shadow"
 		}
+		if l.Lease {
+			s += " leased"
+		}
 		lines = append(lines, s)
 	}
 	return strings.Join(lines, "; ")

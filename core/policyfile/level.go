@@ -44,7 +44,7 @@ func (r *reader) levels(n node, want string) core.Policy {
 // level reads one level; ok is false where not even its name is known.
 func (r *reader) level(n node) (level core.Level, name node, ok bool) {
 	fields, isMapping := r.fields(n, "a level such as {name: ip, limit: 300/min}",
-		"name", "limit", "burst", "algorithm", "key", "on_failure", "shadow")
+		"name", "limit", "burst", "algorithm", "key", "on_failure", "shadow", "lease")
 	if !isMapping {
 		return level, name, false
 	}
@@ -57,6 +57,9 @@ func (r *reader) level(n node) (level core.Level, name node, ok bool) {
 	level.OnFailure = r.onFailure(n, fields["on_failure"])
 	if shadow := fields["shadow"]; shadow.given() {
 		level.Shadow = r.boolean(shadow)
+	}
+	if lease := fields["lease"]; lease.given() {
+		level.Lease = r.boolean(lease)
 	}
 	return level, name, ok
 }

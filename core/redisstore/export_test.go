@@ -38,3 +38,31 @@ func Tags() []string { return tagNames[:] }
 
 // SlotOf is the slot of a hash tag.
 func SlotOf(tag string) int { return slotOf(tag) }
+
+// Leases is how many keys have a lease or may get one soon.
+func (s *Store) Leases() int { return int(s.leases.count.Load()) }
+
+// Leased is how many units the store holds of a key and may spend now.
+func (s *Store) Leased(key string) int64 {
+	l := s.leases.find(key)
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.grant.holds(1, s.leases.now()) {
+		return 0
+	}
+	return l.grant.left
+}
+
+// Fetching tells whether a block of a key is on its way.
+func (s *Store) Fetching(key string) bool {
+	l := s.leases.find(key)
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fetching
+}

@@ -3,12 +3,15 @@
 //
 // The clock is Redis' own. A decision never waits longer than the store's budget, whatever the
 // client it was given is configured to, and is never charged twice for a reply that was lost.
-// Only EVALSHA and EVAL are sent; the script itself uses TIME, GET, SET and DEL.
+// Only EVALSHA and EVAL are sent; the script itself uses TIME, MGET, SET, INCRBY, PEXPIRE and DEL.
 //
 // Over a Cluster, the buckets of a request are judged on their nodes at the same time, each node on
 // its own clock. What was charged is given back where another node refuses, so that no limit is ever
 // exceeded, but for that moment a charge can keep another request out; it stays spent where the
 // node fails in between. A Cluster's keys differ from a single server's: each has a hash tag.
+//
+// Of a leased bucket (core.Level.Lease) a replica holds units that are charged already, and asks
+// nobody while it has some: at most a sixteenth of the bucket, for at most a second without use.
 package redisstore
 
 import (
@@ -39,6 +42,7 @@ type Store struct {
 	queue   queue
 	hangar  hangar
 	denials denials
+	leases  leases
 	watch   watchers
 	closed  atomic.Bool
 }
@@ -142,6 +146,7 @@ func New(client Client, opts ...Option) (*Store, error) {
 	s.denials.open(s.clock)
 	s.queue.hangar, s.queue.budget, s.queue.send = &s.hangar, s.budget, s.send
 	s.queue.report = func(err error) { s.report("", err) }
+	s.leases.now, s.leases.hangar, s.leases.later = s.denials.now, &s.hangar, s.later
 	return s, nil
 }
 
@@ -178,10 +183,11 @@ func (s *Store) Traits() core.Traits {
 	return core.Traits{Algorithms: []core.Algorithm{core.TokenBucket}}
 }
 
-// Close makes every later call fail with core.ErrClosed and waits for calls under way, at most
-// five times the budget. The client is left open.
+// Close makes every later call fail with core.ErrClosed, gives back what leases have not spent
+// and waits for calls under way, at most six times the budget. The client is left open.
 func (s *Store) Close() error {
 	s.closed.Store(true)
+	s.leases.close()
 	if most := (connectBudgets + 1) * s.budget; s.cluster != nil {
 		s.cluster.wait(most)
 	} else {

@@ -11,8 +11,14 @@ import (
 
 var errBudget = errors.New("redisstore: no answer within the budget")
 
-// Take judges and charges the buckets: in one script call, or one for each hash tag in a Cluster.
+// Take judges and charges the buckets: in one script call, or one for each hash tag in a Cluster, but
+// for those that a lease answers for.
 func (s *Store) Take(ctx context.Context, buckets []core.Bucket, out []core.Outcome) error {
+	for i := range buckets {
+		if buckets[i].Lease {
+			return s.takeLeased(ctx, buckets, out)
+		}
+	}
 	return s.do(ctx, opTake, buckets, out)
 }
 
@@ -31,8 +37,11 @@ func (s *Store) Refund(ctx context.Context, buckets []core.Bucket, out []core.Ou
 	return s.do(ctx, opRefund, buckets, out)
 }
 
-// Reset forgets the buckets.
+// Reset forgets the buckets. Their leases are dropped before and after: what was granted in between
+// may have been forgotten too.
 func (s *Store) Reset(ctx context.Context, buckets []core.Bucket) error {
+	s.leases.forget(buckets)
+	defer s.leases.forget(buckets)
 	return s.do(ctx, opReset, buckets, nil)
 }
 
@@ -91,6 +100,16 @@ func (s *Store) await(ctx context.Context, q *queue, c *call, out []core.Outcome
 	}
 	q.release(c)
 	return err
+}
+
+// later has a call of one bucket made that nobody waits for.
+func (s *Store) later(c *call) {
+	q := &s.queue
+	if s.cluster != nil {
+		c.tag = tagOf(c.units[0].key)
+		q = &s.cluster.table.Load()[c.tag].queue // it is known, or there would be no charge to give back
+	}
+	q.add(c)
 }
 
 // gone tells that nobody waits for the answer any more, for whatever reason.
