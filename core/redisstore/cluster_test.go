@@ -34,6 +34,7 @@ func TestCluster(t *testing.T) {
 		{"hung node", hungNode},
 		{"caller leaves", callerLeavesCluster},
 		{"moving slots", movingSlots},
+		{"leases", leasesOverCluster},
 		{"close", closeCluster},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -231,6 +232,29 @@ func eachNodeLearnsTheScript(t *testing.T, cluster *redistest.Cluster) {
 			t.Errorf("calls %v, want one EVAL", n)
 		}
 	}
+}
+
+// Blocks are taken from the node that has the key, and what is left of them goes back there.
+func leasesOverCluster(t *testing.T, cluster *redistest.Cluster) {
+	client := cluster.Client(t)
+	look := open(t, client, redisstore.WithBudget(patient))
+	buckets, _ := onNodes(t, look, cluster, 3, still)
+	for i := range buckets {
+		buckets[i].Lease = true
+	}
+	s := redisstore.Must(client, redisstore.WithBudget(patient))
+	for _, b := range buckets {
+		heat(t, s, b)
+		reset(t, s, b)
+		if n := s.Leased(b.Key); n != 0 {
+			t.Errorf("%d units are held of a bucket that was reset", n)
+		}
+		taken := heat(t, s, b)
+		_ = s.Close()
+		whole(t, look, b, 1000-taken)
+		s = redisstore.Must(client, redisstore.WithBudget(patient))
+	}
+	_ = s.Close()
 }
 
 func closeCluster(t *testing.T, cluster *redistest.Cluster) {
