@@ -89,36 +89,6 @@ func (l *lease) late(now int64) float64 {
 	return l.spent * max(1-age, 0)
 }
 
-// wants is the block to ask for, now that a request of cost found too little; 0: none.
-func (l *lease) wants(cost, now int64) (block int64, resets uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.fetching || l.over || now < l.again {
-		return 0, 0
-	}
-	block = l.block(l.late(now), float64(cost))
-	l.fetching = block > 0
-	return block, l.resets
-}
-
-// block is what is spent in leaseSpan. Of a limit far above what is spent, so few units would have
-// refilled before: there it is as many as last for leaseUses. A block costs a call, so it has to
-// save two before its time is over.
-func (l *lease) block(late, cost float64) int64 {
-	lasting := leaseUses * cost * float64(leaseSpan) / (late * float64(l.life(1)))
-	block := int64(min(max(late, lasting), float64(l.most)))
-	used := min(float64(block), late*float64(l.life(block))/float64(leaseSpan))
-	if used < leastBlock*cost {
-		return 0
-	}
-	return block
-}
-
-// life is how long the units take to refill. It is bounded so that a clock can be added.
-func (l *lease) life(units int64) int64 {
-	return min(int64(l.rate.Duration(l.rate.Cost(units))), 1<<61)
-}
-
 // tend returns what goes back of a grant whose time is over, and whether the lease is idle.
 func (l *lease) tend(now int64) (left spare, idle bool) {
 	l.mu.Lock()
