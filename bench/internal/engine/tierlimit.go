@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/memstore"
 	"github.com/tierlimit/tierlimit/core/redisstore"
@@ -18,7 +16,7 @@ import (
 // tierlimit is ours, over any store.
 type tierlimit struct {
 	limiter *core.Limiter
-	rdb     *redis.Client
+	rdb     io.Closer
 	source  core.Source // where every decision has to come from, at worst
 	headers bool
 }

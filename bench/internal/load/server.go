@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,35 +23,64 @@ type Usage struct {
 	In, Out  float64 // bytes
 }
 
-// Server reads the usage of one server, over a connection of its own.
-type Server struct{ rdb *redis.Client }
+// Server reads the usage of one server, or of all nodes of a Cluster together, over connections
+// of its own.
+type Server struct{ nodes []*redis.Client }
 
 // NewServer does not connect yet.
-func NewServer(addr string) *Server {
-	return &Server{rdb: redis.NewClient(&redis.Options{Addr: addr, PoolSize: 1, ReadTimeout: time.Minute})}
+func NewServer(addrs ...string) *Server {
+	s := &Server{}
+	for _, addr := range addrs {
+		s.nodes = append(s.nodes, redis.NewClient(&redis.Options{Addr: addr, PoolSize: 1, ReadTimeout: time.Minute}))
+	}
+	return s
 }
 
-// Close closes the connection.
-func (s *Server) Close() error { return s.rdb.Close() }
+// Close closes the connections.
+func (s *Server) Close() error { return s.each(func(rdb *redis.Client) error { return rdb.Close() }) }
+
+func (s *Server) each(f func(*redis.Client) error) error {
+	var errs []error
+	for _, rdb := range s.nodes {
+		errs = append(errs, f(rdb))
+	}
+	return errors.Join(errs...)
+}
 
 // Flush forgets all keys; it waits until their memory is free, so that no run pays for the
 // keys of the one before.
-func (s *Server) Flush(ctx context.Context) error { return s.rdb.FlushAll(ctx).Err() }
+func (s *Server) Flush(ctx context.Context) error {
+	return s.each(func(rdb *redis.Client) error { return rdb.FlushAll(ctx).Err() })
+}
 
 // Fill makes n keys that nobody asks for.
 func (s *Server) Fill(ctx context.Context, n int) error {
-	return s.rdb.Do(ctx, "DEBUG", "POPULATE", n, "filler", fillBytes).Err()
+	return s.nodes[0].Do(ctx, "DEBUG", "POPULATE", n, "filler", fillBytes).Err()
 }
 
 // Version is the server's.
 func (s *Server) Version(ctx context.Context) (string, error) {
-	fields, err := s.info(ctx, "server")
+	fields, err := info(ctx, s.nodes[0], "server")
 	return fields["redis_version"], err
 }
 
 // Usage reads the counters.
-func (s *Server) Usage(ctx context.Context) (Usage, error) {
-	fields, err := s.info(ctx, "everything")
+func (s *Server) Usage(ctx context.Context) (sum Usage, err error) {
+	err = s.each(func(rdb *redis.Client) error {
+		u, err := usage(ctx, rdb)
+		sum.CPU += u.CPU
+		sum.MainCPU += u.MainCPU
+		sum.Commands += u.Commands
+		sum.Reads += u.Reads
+		sum.In += u.In
+		sum.Out += u.Out
+		return err
+	})
+	return sum, err
+}
+
+func usage(ctx context.Context, rdb *redis.Client) (Usage, error) {
+	fields, err := info(ctx, rdb, "everything")
 	if err != nil {
 		return Usage{}, err
 	}
@@ -72,8 +102,8 @@ func (s *Server) Usage(ctx context.Context) (Usage, error) {
 	}, failed
 }
 
-func (s *Server) info(ctx context.Context, section string) (map[string]string, error) {
-	text, err := s.rdb.Info(ctx, section).Result()
+func info(ctx context.Context, rdb *redis.Client, section string) (map[string]string, error) {
+	text, err := rdb.Info(ctx, section).Result()
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {

@@ -46,6 +46,7 @@ var Parts = []Part{
 	{Name: "levels", About: "more levels, more limits in one level", Scale: true, run: levels},
 	{Name: "keys", About: "more keys", Scale: true, run: keys},
 	{Name: "replicas", About: "more processes on one Redis", Scale: true, run: replicas},
+	{Name: "nodes", About: "more primaries in a Cluster", Scale: true, run: nodes},
 }
 
 // bench is one part being measured.

@@ -37,6 +37,7 @@ var renderers = map[string]func(*result.File) (output, error){
 	"levels":    levels,
 	"keys":      keys,
 	"replicas":  replicas,
+	"nodes":     nodes,
 }
 
 // Write fills the document and writes the charts in docs from the raw results. A part without

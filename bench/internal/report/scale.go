@@ -98,3 +98,11 @@ func replicas(f *result.File) (output, error) {
 		}, engine.RedisRate, overScale},
 	})
 }
+
+func nodes(f *result.File) (output, error) {
+	return grow(f, "nodes", []growth{
+		{"nodes=", "scale-nodes.svg", curve{
+			title: "Redis CPU for a decision of three levels, all nodes together, in microseconds", axis: "primaries", metric: load.RedisCPU,
+		}, "", overScale},
+	})
+}

@@ -51,7 +51,7 @@ func (c column) cell(f *result.File, scenario, name, base string) string {
 
 // emphasized shows which limiters are ours, and which lines are yardsticks.
 func emphasized(name string) string {
-	for _, kinds := range [][]engine.Kind{engine.Shared, engine.Local, engine.NoStore, engine.Remembered, web.Kinds} {
+	for _, kinds := range [][]engine.Kind{engine.Shared, engine.Local, engine.NoStore, engine.Remembered, engine.Cluster, web.Kinds} {
 		switch k, ok := engine.Find(kinds, name); {
 		case ok && k.Ours:
 			return "**" + name + "**"

@@ -1,0 +1,47 @@
+package redistest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// slots is how many a Cluster has.
+const slots = 16384
+
+// StartPrimaries starts a Cluster of n primaries without replicas, which share the slots evenly.
+// redis-cli would refuse fewer than three.
+func StartPrimaries(t testing.TB, n int) *Cluster {
+	t.Helper()
+
+	c := &Cluster{}
+	for i := range n {
+		node := Start(t, "--cluster-enabled", "yes")
+		node.Do(t, "CLUSTER", "ADDSLOTSRANGE", i*slots/n, (i+1)*slots/n-1)
+		node.Do(t, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
+
+		if i > 0 {
+			host, port, _ := strings.Cut(c.nodes[0].Addr(), ":")
+			node.Do(t, "CLUSTER", "MEET", host, port)
+		}
+
+		c.nodes = append(c.nodes, node)
+	}
+
+	mustEventually(t, readyWait, "cluster", func() error {
+		for _, node := range c.nodes {
+			state, err := fields(node, "CLUSTER", "INFO")
+			if err != nil {
+				return err
+			}
+
+			if state["cluster_state"] != "ok" || state["cluster_known_nodes"] != fmt.Sprint(n) {
+				return fmt.Errorf("%s: state %s, knows %s", node.Addr(), state["cluster_state"], state["cluster_known_nodes"])
+			}
+		}
+
+		return nil
+	})
+
+	return c
+}
