@@ -58,6 +58,13 @@ func (s *Store) breaker(partition string) *breaker {
 	return actual.(*breaker)
 }
 
+// degraded reports whether the breaker of a node is open. A node that nothing has been heard of has none:
+// what a Cluster's keys live on before its slot map is known would be listed for ever.
+func (s *Store) degraded(partition string) bool {
+	b, ok := s.breakers.Load(partition)
+	return ok && b.(*breaker).degraded.Load()
+}
+
 func trips(c gobreaker.Counts) bool {
 	counted := c.Requests - c.TotalExclusions
 	return c.ConsecutiveFailures >= tripConsecutive ||

@@ -58,7 +58,7 @@ func (c *check) decide(ctx context.Context) error {
 func (c *check) open() (n int) {
 	for i := range c.buckets {
 		p := c.store.shared.Partition(c.buckets[i].Key)
-		degraded := c.store.breaker(p).degraded.Load()
+		degraded := c.store.degraded(p)
 		if i == 0 && p == "" {
 			if degraded {
 				c.fail(errDegraded)

@@ -115,6 +115,25 @@ func TestPartOfARequestIsDecidedLocally(t *testing.T) {
 	}
 }
 
+// A local bucket that is full again while the shared store was being asked does not admit a request for
+// which the shared store was asked to charge nothing.
+func TestLocalRefusalStands(t *testing.T) {
+	n := &nodes{fake: newFake(), down: "b"}
+	s := wrap(t, n)
+	for range 5 {
+		take(t, s, at("b0", core.Local, 100, 1))
+	}
+	a, b := at("a1", core.Local, 10, 1), at("b1", core.Local, 1, 1)
+	b.Limit = core.Per(1, 200*time.Millisecond)
+	take(t, s, b)
+	n.fake.mu.Lock()
+	n.slow = 400 * time.Millisecond
+	n.fake.mu.Unlock()
+	if out := take(t, s, a, b); out[0].Charged || out[1].Admits || out[1].Charged || leftShared(t, n, a) != 10 {
+		t.Errorf("refused by the local half: %+v, %d left", out, leftShared(t, n, a))
+	}
+}
+
 func TestChangesReachTheNodesThatAnswer(t *testing.T) {
 	n := &nodes{fake: newFake(), down: "b"}
 	s := wrap(t, n)
