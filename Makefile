@@ -75,7 +75,7 @@ bench: bench-deps ## measure beside other limiters and write docs/benchmarks.md 
 	cd bench && go run . $(ARGS)
 
 .PHONY: bench-scale
-bench-scale: bench-deps ## measure how the cost grows with levels, keys and replicas
+bench-scale: bench-deps ## measure how the cost grows with levels, keys, replicas and nodes
 	cd bench && go run . $(ARGS) scale
 
 .PHONY: bench-check

@@ -40,7 +40,7 @@ func usage(flags *flag.FlagSet) {
 		fmt.Fprintf(out, "  %-10s %s\n", p.Name, p.About)
 	}
 	fmt.Fprintf(out, "  %-10s all of them but the curves (the default)\n", compareAll)
-	fmt.Fprintf(out, "  %-10s the curves: levels, keys, replicas\n", scaleAll)
+	fmt.Fprintf(out, "  %-10s the curves: levels, keys, replicas, nodes\n", scaleAll)
 	fmt.Fprintf(out, "  %-10s measure nothing\n\nFlags:\n", reportOnly)
 	flags.PrintDefaults()
 }
