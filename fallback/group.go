@@ -1,6 +1,10 @@
 package fallback
 
-import "github.com/tierlimit/tierlimit/core"
+import (
+	"errors"
+
+	"github.com/tierlimit/tierlimit/core"
+)
 
 // group is the buckets of one node, which is called apart from the others where the shared store
 // does not say which of its nodes have failed.
@@ -62,7 +66,7 @@ func (c *check) note(err error) {
 		if e == nil {
 			e = c.out[i].Err
 		}
-		if e != nil && err == nil && e != last {
+		if e != nil && err == nil && !errors.Is(e, last) {
 			c.store.failed(e)
 		}
 		if last = e; !c.store.watched && c.firstOf(i) {

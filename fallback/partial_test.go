@@ -126,9 +126,9 @@ func TestLocalRefusalStands(t *testing.T) {
 	a, b := at("a1", core.Local, 10, 1), at("b1", core.Local, 1, 1)
 	b.Limit = core.Per(1, 200*time.Millisecond)
 	take(t, s, b)
-	n.fake.mu.Lock()
+	n.mu.Lock()
 	n.slow = 400 * time.Millisecond
-	n.fake.mu.Unlock()
+	n.mu.Unlock()
 	if out := take(t, s, a, b); out[0].Charged || out[1].Admits || out[1].Charged || leftShared(t, n, a) != 10 {
 		t.Errorf("refused by the local half: %+v, %d left", out, leftShared(t, n, a))
 	}

@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -268,7 +269,7 @@ func closeCluster(t *testing.T, cluster *redistest.Cluster) {
 				return
 			}
 			for range 20 {
-				if _, err := try(s, levels(fmt.Sprint(i))...); err != nil && err != core.ErrClosed {
+				if _, err := try(s, levels(fmt.Sprint(i))...); err != nil && !errors.Is(err, core.ErrClosed) {
 					t.Errorf("error %v", err)
 				}
 			}

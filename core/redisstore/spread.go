@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
@@ -50,7 +51,7 @@ func (s *spread) wait(ctx context.Context) {
 		if p.call.abandon() {
 			p.left = true
 			p.err = over
-			if over == errBudget {
+			if errors.Is(over, errBudget) {
 				p.err = p.node.fault(over)
 			}
 			continue
