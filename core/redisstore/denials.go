@@ -68,7 +68,7 @@ func (d *denials) open(clock func() time.Time) {
 		clock = time.Now
 	}
 	d.seed = maphash.MakeSeed()
-	start := clock()
+	start := clock().Add(-1) // zero is when empty places were filled
 	d.now = func() int64 { return int64(clock().Sub(start)) }
 }
 
