@@ -6,13 +6,10 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
-	"github.com/tierlimit/tierlimit/core/internal/tokenbucket"
 )
 
 const (
 	defaultDenyAge = time.Second
-	memoryWays     = 4       // places that one bucket can be remembered in
-	memoryGroups   = 1 << 12 // 512 KiB, allocated at the first denial
 	denialEpochs   = 1 << 8
 )
 
@@ -26,40 +23,10 @@ type denials struct {
 	age   int64 // nanoseconds; 0: nothing is remembered
 	now   func() int64
 	seed  maphash.Seed
-	table atomic.Pointer[[memoryGroups][memoryWays]memory]
+	table atomic.Pointer[memories]
 	// A change for the better, made while a denial is on its way here, must not be followed by
 	// that denial. Buckets share these counters by hash.
 	epochs [denialEpochs]atomic.Uint32
-}
-
-// memory is four words that are read and written without a lock: check is the others and the
-// bucket's hash, so that a torn one is found out.
-type memory struct {
-	check, full, since, late atomic.Uint64
-}
-
-// owed is what is remembered of a bucket, in nanoseconds of the memory's clock.
-type owed struct {
-	full  int64 // when it is full, by a clock that read the time before Redis did
-	since int64 // when that was
-	late  int64 // by how much that clock may have been early
-}
-
-func (m *memory) load(hash uint64) (owed, bool) {
-	full, since, late := m.full.Load(), m.since.Load(), m.late.Load()
-	if m.check.Load() != hash^full^since^late {
-		return owed{}, false
-	}
-	return owed{int64(full), int64(since), int64(late)}, true
-}
-
-func (m *memory) store(hash uint64, o owed) {
-	full, since, late := uint64(o.full), uint64(o.since), uint64(o.late)
-	m.check.Store(0)
-	m.full.Store(full)
-	m.since.Store(since)
-	m.late.Store(late)
-	m.check.Store(hash ^ full ^ since ^ late)
 }
 
 // open sets the clock: the store's, so that tests move both.
@@ -106,25 +73,8 @@ func (d *denials) refuses(buckets []core.Bucket, out []core.Outcome) bool {
 	return found
 }
 
-// tell fills in what is known of a bucket and reports whether it holds too little.
-func (o owed) tell(b *core.Bucket, now int64, out *core.Outcome) bool {
-	rate, err := tokenbucket.Compile(b.Limit.Quota, b.Limit.Period, b.Limit.Capacity())
-	least := max(rate.Ticks(o.full-now), 0)
-	if err != nil || least > rate.Capacity {
-		return false // the limit has been lowered, and what is owed too
-	}
-	most, cost := min(-rate.Ticks(now-o.full-o.late), rate.Capacity), rate.Cost(b.Cost)
-	most = max(most, 0)
-	out.Skipped, out.Admits = false, rate.Admits(most, cost)
-	if !out.Admits {
-		out.RetryAfter = rate.Wait(most, cost)
-	}
-	out.Remaining, out.ResetAfter = rate.Remaining(most), rate.Next(most)
-	return !rate.Admits(least, cost)
-}
-
-func (d *denials) recall(table *[memoryGroups][memoryWays]memory, hash uint64, now int64) (owed, bool) {
-	m, known := place(table, hash)
+func (d *denials) recall(table *memories, hash uint64, now int64) (owed, bool) {
+	m, known := table.place(hash)
 	if !known {
 		return owed{}, false
 	}
@@ -143,7 +93,7 @@ func (d *denials) learn(c *call) {
 		if admitted {
 			return
 		}
-		d.table.CompareAndSwap(nil, new([memoryGroups][memoryWays]memory))
+		d.table.CompareAndSwap(nil, new(memories))
 		table = d.table.Load()
 	}
 	now := d.now()
@@ -153,7 +103,7 @@ func (d *denials) learn(c *call) {
 		if c.charged(u, admitted) {
 			debt += u.cost
 		}
-		m, known := place(table, u.hash)
+		m, known := table.place(u.hash)
 		if owes := u.rate.Duration(debt); (known || !admitted) && owes < 1<<61 {
 			d.keep(m, u, owed{c.since + int64(owes), c.since, now - c.since})
 		}
@@ -171,7 +121,7 @@ func (d *denials) relearn(c *call) {
 	for i := range c.units {
 		u := &c.units[i]
 		u.epoch++
-		m, _ := place(table, u.hash)
+		m, _ := table.place(u.hash)
 		if owes := u.rate.Duration(u.debt); owes < 1<<61 {
 			d.keep(m, u, owed{c.since + int64(owes), c.since, now - c.since})
 		}
@@ -190,21 +140,6 @@ func (d *denials) keep(m *memory, u *unit, o owed) {
 	}
 }
 
-// place is where a bucket is remembered, or else what it takes the place of: the oldest.
-func place(table *[memoryGroups][memoryWays]memory, hash uint64) (m *memory, known bool) {
-	group := &table[hash>>8%memoryGroups]
-	oldest := &group[0]
-	for i := range group {
-		if _, ok := group[i].load(hash); ok {
-			return &group[i], true
-		}
-		if group[i].since.Load() < oldest.since.Load() {
-			oldest = &group[i]
-		}
-	}
-	return oldest, false
-}
-
 // forget drops what is remembered of buckets that may hold more than that now.
 func (d *denials) forget(c *call) {
 	if d.age == 0 || (c.op != opRefund && c.op != opReset) {
@@ -217,7 +152,7 @@ func (d *denials) forget(c *call) {
 		if table == nil {
 			continue
 		}
-		if m, known := place(table, hash); known {
+		if m, known := table.place(hash); known {
 			m.check.Store(0)
 		}
 	}

@@ -10,11 +10,11 @@ import (
 func TestBucketsThatMeetInOneGroupAreAllRemembered(t *testing.T) {
 	d := denials{age: int64(time.Second)}
 	d.open(func() time.Time { return time.Unix(1_790_000_000, 0) })
-	table := new([memoryGroups][memoryWays]memory)
+	table := new(memories)
 	now := d.now()
 	for i := range uint64(memoryWays) {
 		hash := 77<<8 | (i+1)<<40
-		m, _ := place(table, hash)
+		m, _ := table.place(hash)
 		m.store(hash, owed{full: now + 5, since: now})
 	}
 	for i := range uint64(memoryWays) {

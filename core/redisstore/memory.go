@@ -1,0 +1,78 @@
+package redisstore
+
+import (
+	"sync/atomic"
+
+	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/internal/tokenbucket"
+)
+
+const (
+	memoryWays   = 4 // places that one bucket can be remembered in
+	memoryGroups = 1 << 12
+)
+
+// memories take 512 KiB, from the first denial on. A bucket may be remembered in any place of one group.
+type memories [memoryGroups][memoryWays]memory
+
+// place is where a bucket is remembered, or else what it takes the place of: the oldest.
+func (table *memories) place(hash uint64) (m *memory, known bool) {
+	group := &table[hash>>8%memoryGroups]
+	oldest := &group[0]
+	for i := range group {
+		if _, ok := group[i].load(hash); ok {
+			return &group[i], true
+		}
+		if group[i].since.Load() < oldest.since.Load() {
+			oldest = &group[i]
+		}
+	}
+	return oldest, false
+}
+
+// memory is four words that are read and written without a lock: check is the others and the
+// bucket's hash, so that a torn one is found out.
+type memory struct {
+	check, full, since, late atomic.Uint64
+}
+
+// owed is what is remembered of a bucket, in nanoseconds of the memory's clock.
+type owed struct {
+	full  int64 // when it is full, by a clock that read the time before Redis did
+	since int64 // when that was
+	late  int64 // by how much that clock may have been early
+}
+
+func (m *memory) load(hash uint64) (owed, bool) {
+	full, since, late := m.full.Load(), m.since.Load(), m.late.Load()
+	if m.check.Load() != hash^full^since^late {
+		return owed{}, false
+	}
+	return owed{int64(full), int64(since), int64(late)}, true
+}
+
+func (m *memory) store(hash uint64, o owed) {
+	full, since, late := uint64(o.full), uint64(o.since), uint64(o.late)
+	m.check.Store(0)
+	m.full.Store(full)
+	m.since.Store(since)
+	m.late.Store(late)
+	m.check.Store(hash ^ full ^ since ^ late)
+}
+
+// tell fills in what is known of a bucket and reports whether it holds too little.
+func (o owed) tell(b *core.Bucket, now int64, out *core.Outcome) bool {
+	rate, err := tokenbucket.Compile(b.Limit.Quota, b.Limit.Period, b.Limit.Capacity())
+	least := max(rate.Ticks(o.full-now), 0)
+	if err != nil || least > rate.Capacity {
+		return false // the limit has been lowered, and what is owed too
+	}
+	most, cost := min(-rate.Ticks(now-o.full-o.late), rate.Capacity), rate.Cost(b.Cost)
+	most = max(most, 0)
+	out.Skipped, out.Admits = false, rate.Admits(most, cost)
+	if !out.Admits {
+		out.RetryAfter = rate.Wait(most, cost)
+	}
+	out.Remaining, out.ResetAfter = rate.Remaining(most), rate.Next(most)
+	return !rate.Admits(least, cost)
+}
