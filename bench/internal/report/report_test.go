@@ -59,6 +59,7 @@ func TestDocumentHasAPlaceForEverything(t *testing.T) {
 		"levels":   {"levels=1", "levels=2", "limits=1", "limits=2"},
 		"keys":     {"redis/keys=1000", "redis/keys=2000", "in process/keys=1000", "in process/keys=2000"},
 		"replicas": {"replicas=1", "replicas=4"},
+		"nodes":    {"nodes=1", "nodes=3"},
 	} {
 		f := result.File{Part: part}
 		for _, s := range scenarios {
