@@ -122,13 +122,17 @@ func TestClientFailsAtOnceWhatCannotBeSentInTime(t *testing.T) {
 			}
 			began := time.Now()
 			a := doContext(row.ctx(t), conn, say)
+			answered := time.Since(began)
 			a.is(t, row.want)
 			_, err := conn.NewStream(row.ctx(t), &grpc.StreamDesc{ClientStreams: true}, say)
 			equal(t, "code of the stream", status.Code(err), row.want)
 			if !strings.HasPrefix(a.err.Message(), "not sent: ") {
 				t.Errorf("message %q", a.err.Message())
 			}
-			equal(t, "RetryInfo", retryDelay(t, a.err).Truncate(100*time.Millisecond), row.retry) // a loaded machine adds a little
+			// What was left of the longest wait when it was decided: less by the time that took.
+			if got := retryDelay(t, a.err); got < row.retry || got > row.retry+answered || (row.retry == 0 && got != 0) {
+				t.Errorf("RetryInfo is %v, want %v and at most the %v more that the answer took", got, row.retry, answered)
+			}
 			took(t, "the failures", began, 0)
 			equal(t, "handlers run", s.calls.Load(), row.sent)
 		})
