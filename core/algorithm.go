@@ -5,18 +5,23 @@ package core
 type Algorithm uint8
 
 // The algorithms. TokenBucket is the zero value and what every store has; the stores of this
-// module have no other yet.
+// module have all.
 const (
 	// TokenBucket holds up to Burst units and refills continuously at Quota per Period.
 	// Any Period admits at most Burst + Quota.
 	TokenBucket Algorithm = iota
-	// LeakyBucket queues up to Burst units and serves them Period/Quota apart.
+	// LeakyBucket queues up to Burst units, one of them being served, and says by a Delay when each is
+	// due, so that they go out Period/Quota apart. With Burst 1 nothing waits: what comes
+	// too early is refused.
 	LeakyBucket
-	// FixedWindow counts in windows aligned to the epoch.
+	// FixedWindow counts in windows aligned to the Unix epoch, which WithOffset and PerCalendar
+	// change. Across an edge it admits up to twice Quota within one Period.
 	FixedWindow
-	// SlidingWindow weighs the previous window by what is left of it.
+	// SlidingWindow counts two windows, and weighs the previous one by how much of it a Period back
+	// from now still holds, as if its units had come evenly.
 	SlidingWindow
-	// SlidingLog remembers every admission: at most Quota in any Period.
+	// SlidingLog remembers every admission for a Period: at most Quota in any Period, exactly. It
+	// keeps as many entries as there are admissions, up to Quota: use it for small quotas.
 	SlidingLog
 )
 

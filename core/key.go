@@ -17,15 +17,26 @@ const keyVersion = "1"
 
 var algorithmCodes = [...]string{"t", "l", "f", "w", "g"}
 
+// codeOf names how a limit's state is to be read: what changes that starts clean.
+func codeOf(l Limit) string {
+	switch {
+	case l.Step() > 0:
+		return "s"
+	case l.Start() < l.Capacity():
+		return "u"
+	}
+	return algorithmCodes[l.Algorithm]
+}
+
 // maxEscaped bounds a key part; a longer one is hashed.
 const maxEscaped = 64
 
 // keyPrefix is the part of a key that a policy fixes. nth tells limits of one level with one
 // period apart, from 1.
-func keyPrefix(limiter, route, level, limit string, a Algorithm, nth int) string {
+func keyPrefix(limiter, route, level, limit, code string, nth int) string {
 	var b strings.Builder
 	b.WriteString(keyVersion)
-	b.WriteString(algorithmCodes[a])
+	b.WriteString(code)
 	for _, part := range [...]string{limiter, keyPart(route), level, limit} {
 		b.WriteByte(':')
 		b.WriteString(part)
@@ -39,12 +50,25 @@ func keyPrefix(limiter, route, level, limit string, a Algorithm, nth int) string
 }
 
 // periodOf names a limit of a policy by its period alone, so that a bucket keeps its debt when
-// the policy's numbers change.
+// the policy's numbers change, and by where its windows begin or how its steps go.
 func periodOf(l Limit) string {
-	if p := l.Period; p%time.Second != 0 {
-		return strconv.FormatInt(int64(p), 10) + "ns"
+	s := l.extra()
+	switch {
+	case s.step > 0:
+		return spanOf(l.Interval()) + "x" + strconv.FormatInt(s.step, 10)
+	case s.calendar != NoCalendar:
+		return s.calendar.String() + "-" + keyPart(l.Location().String())
+	case s.offset > 0:
+		return spanOf(l.Period) + "-" + spanOf(s.offset)
 	}
-	return strconv.FormatInt(int64(l.Period/time.Second), 10) + "s"
+	return spanOf(l.Period)
+}
+
+func spanOf(d time.Duration) string {
+	if d%time.Second != 0 {
+		return strconv.FormatInt(int64(d), 10) + "ns"
+	}
+	return strconv.FormatInt(int64(d/time.Second), 10) + "s"
 }
 
 // tierOf names a limit of LimitsFor by all its numbers: requests of one caller may meet now one

@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unique"
 
 	"github.com/tierlimit/tierlimit/core/internal/tokenbucket"
 )
 
 // Limit admits Quota units per Period, counted by Algorithm. It is a plain value: copy and
 // compare it freely. The zero Limit is not valid; to admit everything or nothing say
-// Unlimited or BlockAll.
+// Unlimited or BlockAll. What only some limits have is set by methods: WithStep, WithStart and
+// WithOffset, and PerCalendar.
 //
 // Quota and Burst are 1 to 1e12, and Quota at most 1e9 units a second. The time of one unit
 // is rounded up to a nanosecond, so a rate above 1e6 units a second may come out lower than
@@ -18,10 +20,11 @@ import (
 type Limit struct {
 	Quota     int64         // units per Period
 	Period    time.Duration // above 0
-	Burst     int64         // units that can be spent at once; 0 means Quota
+	Burst     int64         // units that can be spent at once, or queued; 0 means Quota. Windows and logs have none
 	Algorithm Algorithm     // the zero value is TokenBucket
 
-	kind limitKind
+	kind  limitKind
+	shape unique.Handle[shape] // zero: the plain one
 }
 
 type limitKind uint8
@@ -89,20 +92,48 @@ func (l Limit) String() string {
 	if l.Algorithm != TokenBucket {
 		s += " (" + l.Algorithm.String() + ")"
 	}
-	return s
+	return s + l.extra().String()
 }
 
 // Validate says what is wrong with l, naming the field, or returns nil.
 func (l Limit) Validate() error {
 	if l.kind != counted {
 		if l != Unlimited && l != BlockAll {
-			return errors.New("unlimited and block-all take no quota, period, burst or algorithm")
+			return errors.New("unlimited and block-all take no quota, period, burst, algorithm or any more")
 		}
 		return nil
 	}
 	if int(l.Algorithm) >= len(algorithmNames) {
 		return fmt.Errorf("algorithm is %d, want one of the Algorithm constants", l.Algorithm)
 	}
-	_, err := tokenbucket.Compile(l.Quota, l.Period, l.Capacity())
-	return err
+	if _, err := tokenbucket.Compile(l.Quota, l.Period, l.Capacity()); err != nil {
+		return err
+	}
+	if err := l.checkWindow(); err != nil {
+		return err
+	}
+	return l.checkShape()
+}
+
+// maxSliding bounds the quota of a sliding window, whose units are weighed in numbers that a
+// script holds exactly.
+const maxSliding = 1<<32 - 1
+
+func (l Limit) checkWindow() error {
+	switch l.Algorithm {
+	case TokenBucket, LeakyBucket:
+		return nil
+	case SlidingWindow:
+		if l.Quota > maxSliding {
+			return fmt.Errorf("quota is %d, want at most %d in a sliding window", l.Quota, int64(maxSliding))
+		}
+	case FixedWindow, SlidingLog:
+	}
+	if l.Burst != 0 && l.Burst != l.Quota {
+		return fmt.Errorf("burst is %d, want 0: a %v has none", l.Burst, l.Algorithm)
+	}
+	if l.Period%time.Microsecond != 0 {
+		return fmt.Errorf("period is %v, want whole microseconds for a %v", l.Period, l.Algorithm)
+	}
+	return nil
 }

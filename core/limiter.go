@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -147,9 +146,9 @@ func (l *Limiter) limitsOf(t *table, level *planLevel, r *Request, lent *guest) 
 	if known := level.tiers.of(limits); known != nil {
 		return known
 	}
-	has := l.store.Traits().Algorithms
+	traits := l.store.Traits()
 	for _, limit := range limits {
-		if limit.Validate() != nil || !slices.Contains(has, limit.Algorithm) {
+		if limit.Validate() != nil || traits.runs(limit) != nil {
 			l.badLimits.Add(1)
 			return level.limits
 		}

@@ -109,7 +109,7 @@ func (t *table) limits(l *planLevel, limits []Limit, part func(Limit) string) []
 				nth++
 			}
 		}
-		out[i] = planLimit{Limit: limit, most: limit.Capacity(), name: l.Name, prefix: keyPrefix(t.name, l.route, l.Name, parts[i], limit.Algorithm, nth)}
+		out[i] = planLimit{Limit: limit, most: limit.Capacity(), name: l.Name, prefix: keyPrefix(t.name, l.route, l.Name, parts[i], codeOf(limit), nth)}
 		if i > 0 {
 			out[i].name += "-" + strconv.Itoa(i+1)
 		}
@@ -127,8 +127,8 @@ func (p *plan) check(store Store) error {
 			return fmt.Errorf("level %q: OnFailure is Local but the store has no local half: wrap it in fallback.New, or choose Open or Closed", l.Name)
 		}
 		for _, limit := range l.limits {
-			if limit.kind == counted && !slices.Contains(traits.Algorithms, limit.Algorithm) {
-				return fmt.Errorf("level %q: algorithm %v is not one the store has: %v", l.Name, limit.Algorithm, traits.Algorithms)
+			if err := traits.runs(limit.Limit); err != nil {
+				return fmt.Errorf("level %q: %w", l.Name, err)
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package core
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -47,7 +49,20 @@ type Store interface {
 // Traits is what a limiter must know of its store when it is made.
 type Traits struct {
 	Algorithms []Algorithm // those it can run
+	Shapes     bool        // it heeds what WithStep, WithStart, WithOffset and PerCalendar say of a limit
 	Local      bool        // it answers even when a shared store behind it cannot
+}
+
+// runs says why the store cannot run a limit, or returns nil.
+func (t Traits) runs(l Limit) error {
+	switch {
+	case l.kind != counted:
+	case !slices.Contains(t.Algorithms, l.Algorithm):
+		return fmt.Errorf("algorithm %v is not one the store has: %v", l.Algorithm, t.Algorithms)
+	case l.extra() != (shape{}) && !t.Shapes:
+		return fmt.Errorf("limit is %v, and the store has no steps, starts, offsets or calendars", l)
+	}
+	return nil
 }
 
 // Bucket is one counter of one request: a limit of a level for one identity.

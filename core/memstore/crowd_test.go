@@ -21,7 +21,7 @@ func crowded(t *testing.T, room, n int) (*Store, *time.Duration, []core.Bucket) 
 	for i := 0; len(buckets) < n; i++ {
 		b := core.Bucket{Key: fmt.Sprint("key", i), Limit: core.Per(1, time.Second), Cost: 1, Level: fmt.Sprint("level", i)}
 		var sl slot
-		if err := s.aim(&sl, &b); err != nil {
+		if err := s.aim(&sl, &b, s.clock()); err != nil {
 			t.Fatal(err)
 		}
 		if sl.shard == 0 {

@@ -51,9 +51,9 @@ func (j *janitor) run(s *Store, quit chan struct{}) {
 			left = 0
 		}
 		for i := part; i < len(s.shards); i += janitorShare {
-			left += s.shards[i].clean(s.clock)
+			left += s.clean(&s.shards[i])
 		}
-		if s.overflow.sweep(s.clock) && left == 0 && part == janitorShare-1 && j.sleep(s) {
+		if s.overflow.sweep(s) && left == 0 && part == janitorShare-1 && j.sleep(s) {
 			return
 		}
 	}

@@ -10,8 +10,11 @@ func (s *Store) one(b *core.Bucket, o *core.Outcome, charge bool) (done bool, er
 	}
 	now := s.clock()
 	var sl slot
-	if err := s.aim(&sl, b); err != nil {
+	if err := s.aim(&sl, b, now); err != nil {
 		return true, err
+	}
+	if sl.wide != nil {
+		return false, nil
 	}
 	sh := &s.shards[sl.shard]
 	sh.lock()
@@ -23,7 +26,7 @@ func (s *Store) one(b *core.Bucket, o *core.Outcome, charge bool) (done bool, er
 	at := sh.find(sl.hash)
 	if at >= 0 {
 		sl.owe(&sh.cells[at])
-	} else if sh.n >= s.perShard {
+	} else if sh.size() >= s.perShard {
 		sh.mu.Unlock()
 		return false, nil
 	}

@@ -22,7 +22,7 @@ func (s *Store) begin(r *request) error {
 	}
 	r.now = s.clock()
 	for i := range r.slots {
-		if err := s.aim(&r.slots[i], &r.buckets[i]); err != nil {
+		if err := s.aim(&r.slots[i], &r.buckets[i], r.now); err != nil {
 			return err
 		}
 		r.queue(i)
@@ -85,6 +85,10 @@ func (s *Store) read(r *request, i int) {
 	sl := &r.slots[i]
 	sh := &s.shards[sl.shard]
 	sh.seen = r.now
+	if sl.wide != nil {
+		s.readWide(r, i)
+		return
+	}
 	sl.now = sl.rate.Ticks(r.now)
 	if sl.at = sh.find(sl.hash); sl.at >= 0 {
 		sl.owe(&sh.cells[sl.at])
@@ -99,21 +103,34 @@ func (s *Store) read(r *request, i int) {
 // roomFor reports whether the shard has room for slot i, beside those of the same request that
 // have none there yet: a cell that one of them had may have been dropped as it owed nothing.
 func (s *Store) roomFor(r *request, i int, sh *shard) bool {
-	if sh.n+len(r.slots) <= s.perShard {
+	if sh.size()+len(r.slots) <= s.perShard {
 		return true
 	}
-	if sh.n+r.without(i, sh) <= s.perShard {
+	if sh.size()+r.without(i, sh) <= s.perShard {
 		return true
 	}
-	sh.makeRoom(r.now)
-	return sh.n+r.without(i, sh) <= s.perShard
+	s.makeRoom(sh, r.now)
+	return sh.size()+r.without(i, sh) <= s.perShard
+}
+
+// readWide is read for a bucket that is more than an instant.
+func (s *Store) readWide(r *request, i int) {
+	sl := &r.slots[i]
+	sh := &s.shards[sl.shard]
+	sl.now = s.epoch + r.now
+	if h, ok := sh.wide.find(sl.hash); ok {
+		sl.wide.held = h.State
+	} else if !s.roomFor(r, i, sh) {
+		sl.spill = true
+		s.readOverflow(r, i)
+	}
 }
 
 // without counts the slots up to i that need a cell of the shard.
 func (r *request) without(i int, sh *shard) (n int) {
 	for k := range r.slots[:i+1] {
 		sl := &r.slots[k]
-		if sl.shard == r.slots[i].shard && !sl.spill && sh.find(sl.hash) < 0 {
+		if sl.shard == r.slots[i].shard && !sl.spill && !sl.in(sh) {
 			n++
 		}
 	}
@@ -123,6 +140,10 @@ func (r *request) without(i int, sh *shard) (n int) {
 // write stores what slot i owes now. What owes nothing needs no cell.
 func (s *Store) write(r *request, i int) {
 	sl := &r.slots[i]
+	if sl.wide != nil {
+		s.writeWide(r, i)
+		return
+	}
 	c := newCell(sl.hash, &sl.rate, sl.now+sl.debt)
 	if sl.spill {
 		s.overflow.cells[overflowOf(&r.buckets[i])] = c
@@ -133,5 +154,21 @@ func (s *Store) write(r *request, i int) {
 		r.first = sh.set(c, sl.at, r.now) || r.first
 	} else if at := sh.find(sl.hash); at >= 0 {
 		sh.drop(at)
+	}
+}
+
+// writeWide is write for a bucket that is more than an instant.
+func (s *Store) writeWide(r *request, i int) {
+	sl := &r.slots[i]
+	h := held{sl.wide.held, sl.wide.Ends(&sl.wide.held)}
+	if sl.spill {
+		s.overflow.states[overflowOf(&r.buckets[i])] = h
+		return
+	}
+	sh := &s.shards[sl.shard]
+	if h.ends > sl.now {
+		r.first = sh.setWide(sl.hash, h) || r.first
+	} else {
+		sh.wide.drop(sl.hash)
 	}
 }

@@ -29,7 +29,31 @@ type shard struct {
 	table
 	seen  int64 // the instant of the latest request or sweep: what is stored may be as young
 	swept int64 // when a lack of room last led to a sweep
-	_     [8]byte
+	wide  *wide // nil: none
+}
+
+// size is how many entries the shard's buckets count as.
+func (sh *shard) size() int { return sh.n + sh.wide.size() }
+
+func (sh *shard) setWide(hash uint64, h held) (first bool) {
+	if sh.wide == nil {
+		sh.wide = &wide{states: make(map[uint64]held)}
+	}
+	sh.wide.drop(hash)
+	sh.wide.states[hash] = h
+	sh.wide.weight += h.weight()
+	return sh.n == 0 && len(sh.wide.states) == 1
+}
+
+// sweepAll drops what says nothing any more.
+func (s *Store) sweepAll(sh *shard, now int64) {
+	sh.sweep(now)
+	if sh.wide != nil {
+		sh.wide.sweep(s.epoch + now)
+		if len(sh.wide.states) == 0 {
+			sh.wide = nil
+		}
+	}
 }
 
 // divide makes the shards for so many buckets; which one a bucket is in, the top of its hash says.
@@ -44,12 +68,12 @@ func (s *Store) divide(entries int) {
 }
 
 // makeRoom sweeps a shard that is full, now and then.
-func (sh *shard) makeRoom(now int64) {
+func (s *Store) makeRoom(sh *shard, now int64) {
 	if sh.swept != 0 && now >= sh.swept && now-sh.swept < sweepEvery {
 		return
 	}
 	sh.swept = now
-	sh.sweep(now)
+	s.sweepAll(sh, now)
 }
 
 func (sh *shard) lock() {
@@ -70,19 +94,19 @@ func (sh *shard) wait() {
 }
 
 // clean is the janitor's visit. It reports how many buckets are left.
-func (sh *shard) clean(clock func() int64) int {
+func (s *Store) clean(sh *shard) int {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	sh.seen = clock()
-	sh.sweep(sh.seen)
+	sh.seen = s.clock()
+	s.sweepAll(sh, sh.seen)
 	sh.shrink()
-	return sh.n
+	return sh.n + sh.wide.count()
 }
 
 func (sh *shard) count() int {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	return sh.n
+	return sh.n + sh.wide.count()
 }
 
 // entries is how many buckets are remembered now.

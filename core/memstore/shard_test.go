@@ -29,7 +29,7 @@ func TestHomesInAShardAreSpread(t *testing.T) {
 	homes := map[uint64]bool{}
 	for i := range buckets {
 		var sl slot
-		if err := s.aim(&sl, &buckets[i]); err != nil {
+		if err := s.aim(&sl, &buckets[i], s.clock()); err != nil {
 			t.Fatal(err)
 		}
 		homes[sl.hash%1024] = true
@@ -56,7 +56,7 @@ func TestSweepThatOvertakesRefillsNothing(t *testing.T) {
 	takeAll(t, s, b[0])
 	s.during(func() {
 		*passed += time.Second
-		s.shards[0].clean(s.clock)
+		s.clean(&s.shards[0])
 	})
 	if o := takeAll(t, s, b[0])[0]; !o.Charged {
 		t.Errorf("%+v, want a charge after a second", o)
@@ -72,7 +72,7 @@ func TestSweepOfTheOverflowThatOvertakesRefillsNothing(t *testing.T) {
 	*passed += time.Second / 2
 	s.during(func() {
 		*passed += time.Second / 2
-		s.overflow.sweep(s.clock)
+		s.overflow.sweep(s)
 	})
 	for _, o := range takeAll(t, s, b[1], b[2]) {
 		if !o.Charged {

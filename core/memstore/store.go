@@ -25,6 +25,7 @@ const defaultMaxEntries = 1 << 20
 type Store struct {
 	seed     maphash.Seed
 	clock    func() int64 // nanoseconds since the store was made
+	epoch    int64        // when that was, in nanoseconds since the Unix epoch
 	shards   []shard
 	shift    int // by which a hash becomes the number of a shard
 	perShard int // entries
@@ -65,27 +66,28 @@ func WithClock(now func() time.Time) Option {
 		if now == nil {
 			return errors.New("clock is nil, want a function")
 		}
-		s.clock = since(now)
+		s.clock, s.epoch = since(now)
 		return nil
 	}
 }
 
 // monotonic counts as since does, and does not read the time of day, which costs as much again.
-func monotonic() func() int64 {
+func monotonic() (clock func() int64, epoch int64) {
 	start := time.Now()
-	return func() int64 { return int64(time.Since(start)) }
+	return func() int64 { return int64(time.Since(start)) }, start.UnixNano()
 }
 
 // since counts from the clock's first reading: an instant then fits an integer with room to
 // spare, and a clock with a monotonic reading is read as one.
-func since(now func() time.Time) func() int64 {
+func since(now func() time.Time) (clock func() int64, epoch int64) {
 	start := now()
-	return func() int64 { return int64(now().Sub(start)) }
+	return func() int64 { return int64(now().Sub(start)) }, start.UnixNano()
 }
 
 // New makes an empty store.
 func New(opts ...Option) *Store {
-	s := &Store{seed: maphash.MakeSeed(), clock: monotonic()}
+	s := &Store{seed: maphash.MakeSeed()}
+	s.clock, s.epoch = monotonic()
 	for _, opt := range opts {
 		if err := opt(s); err != nil {
 			s.err = errors.Join(s.err, fmt.Errorf("memstore: %w", err))
@@ -94,7 +96,7 @@ func New(opts ...Option) *Store {
 	if s.shards == nil {
 		s.divide(defaultMaxEntries)
 	}
-	s.overflow.cells = make(map[overflowKey]cell)
+	s.overflow.cells, s.overflow.states = make(map[overflowKey]cell), make(map[overflowKey]held)
 	return s
 }
 
@@ -106,7 +108,11 @@ func (s *Store) Partition(string) string { return "" }
 
 // Traits tells that the store answers by itself.
 func (s *Store) Traits() core.Traits {
-	return core.Traits{Algorithms: []core.Algorithm{core.TokenBucket}, Local: true}
+	return core.Traits{
+		Algorithms: []core.Algorithm{core.TokenBucket, core.LeakyBucket, core.FixedWindow, core.SlidingWindow, core.SlidingLog},
+		Shapes:     true,
+		Local:      true,
+	}
 }
 
 // Stats counts what the store holds.

@@ -1,14 +1,19 @@
 package redisstore
 
-import "strconv"
+import (
+	"strconv"
+)
 
 // batch turns calls into the arguments of one script call. It is used again for the next: what
 // it allocates each time is one string, of which the arguments are parts.
 type batch struct {
-	calls []*call
+	calls  []*call
+	script *script
 
 	text   []byte
 	ends   []int // where in text each argument ends
+	keys   keyring
+	checks []byte // the last argument: see lua/head.lua
 	parts  []string
 	args   []any
 	shapes []shape
@@ -23,18 +28,27 @@ const head = 3
 
 // encode writes the arguments. They are valid until the next encode.
 func (b *batch) encode(prefix, sec, ns string) []any {
-	b.text, b.ends = b.text[:0], b.ends[:0]
-	keys := 0
+	b.text, b.ends, b.checks = b.text[:0], b.ends[:0], b.checks[:0]
+	b.script = quick
+	for _, c := range b.calls {
+		if !c.quick() {
+			b.script = general
+			break
+		}
+	}
+	b.keys.open(b.calls)
 	for _, c := range b.calls {
 		for i := range c.units {
-			b.text = append(b.text, prefix...)
-			b.add(c.units[i].key)
+			if key := c.units[i].key; b.keys.add(key) {
+				b.text = append(b.text, prefix...)
+				b.add(key)
+			}
 		}
-		keys += len(c.units)
 	}
+	keys := len(b.ends)
 	b.add(sec)
 	b.add(ns)
-	b.addShapes()
+	b.addChecks(keys)
 	return b.arguments(keys)
 }
 
@@ -49,39 +63,42 @@ func (b *batch) addInt(n int64) {
 	b.add("")
 }
 
-func (b *batch) addPair(sec, ns int64) {
-	b.addInt(sec)
-	b.addInt(ns)
-}
-
-// addShapes names the shape of each call, and spells those that are new.
-func (b *batch) addShapes() {
-	spelt := 0
+// addChecks says of each call what shape it has, after spelling those that are new, and which keys.
+func (b *batch) addChecks(keys int) {
+	spelt, next := 0, 0
 	for _, c := range b.calls {
-		name, known := spelt, false
-		for i := max(spelt-maxShapes, 0); i < spelt && !known; i++ {
+		var known *shape
+		for i := max(spelt-maxShapes, 0); i < spelt && known == nil; i++ {
 			if s := &b.shapes[i%maxShapes]; s.fits(c) {
-				name, known = i, true
+				known = s
 			}
 		}
-		b.addInt(int64(name))
-		if known {
-			continue
+		if known == nil {
+			if len(b.shapes) < maxShapes {
+				b.shapes = append(b.shapes, shape{})
+			}
+			known = &b.shapes[spelt%maxShapes]
+			known.op, known.units, known.arg = c.op, append(known.units[:0], c.units...), len(b.ends)-keys+1
+			b.spell(c)
+			spelt++
 		}
-		b.spell(c)
-		if len(b.shapes) < maxShapes {
-			b.shapes = append(b.shapes, shape{})
+		b.addNumber(known.arg)
+		for range c.units {
+			b.addNumber(int(b.keys.numbers[next]))
+			next++
 		}
-		s := &b.shapes[spelt%maxShapes]
-		s.op, s.units = c.op, append(s.units[:0], c.units...)
-		spelt++
 	}
+	b.text = append(b.text, b.checks...)
+	b.add("")
 }
+
+// addNumber adds to the checks, in two bytes. A call has far fewer keys and arguments than that holds.
+func (b *batch) addNumber(n int) { b.checks = append(b.checks, byte(n>>8), byte(n)) }
 
 // arguments cuts the text up. A pointer to a string costs no allocation as an interface value.
 func (b *batch) arguments(keys int) []any {
 	text := string(b.text)
-	b.parts, b.args = b.parts[:0], append(b.args[:0], "evalsha", &scriptSHA, keys)
+	b.parts, b.args = b.parts[:0], append(b.args[:0], "evalsha", &b.script.sha, keys)
 	from := 0
 	for _, to := range b.ends {
 		b.parts = append(b.parts, text[from:to])
@@ -93,6 +110,9 @@ func (b *batch) arguments(keys int) []any {
 	return b.args
 }
 
+// whole makes the arguments those of EVAL, for a server that does not know the script.
+func (b *batch) whole() { b.args[0], b.args[1] = "eval", &b.script.text }
+
 // clear forgets what the batch was made from.
 func (b *batch) clear() {
 	clear(b.calls)
@@ -101,6 +121,7 @@ func (b *batch) clear() {
 		clear(b.shapes[i].units)
 	}
 	b.calls = b.calls[:0]
+	b.keys.clear()
 	for _, t := range b.tags {
 		t.clear()
 		t.reply, t.err = nil, nil
@@ -108,7 +129,7 @@ func (b *batch) clear() {
 }
 
 // decode hands each call what its buckets owed, and reports whether the reply fits the batch.
-func (b *batch) decode(reply []int64) bool {
+func (b *batch) decode(reply []int64) (ok bool) {
 	if len(reply) < 2 {
 		return false
 	}
@@ -119,17 +140,9 @@ func (b *batch) decode(reply []int64) bool {
 			continue
 		}
 		for i := range c.units {
-			u := &c.units[i]
-			sec, ns := int64(0), int64(0)
-			switch {
-			case len(rest) > 0 && rest[0] >= 0:
-				ns, rest = rest[0], rest[1:]
-			case len(rest) > 1:
-				sec, ns, rest = -rest[0], rest[1], rest[2:]
-			default:
+			if rest, ok = c.units[i].decode(now, rest); !ok {
 				return false
 			}
-			u.debt = u.rate.Join(sec, ns)
 		}
 	}
 	return len(rest) == 0

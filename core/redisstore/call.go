@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
-	"github.com/tierlimit/tierlimit/core/internal/tokenbucket"
 )
 
 type operation string
@@ -45,30 +44,17 @@ const (
 	abandoned
 )
 
-// unit is one bucket of a call.
-type unit struct {
-	at     int    // which bucket of the check it is
-	key    string // without the store's prefix
-	rate   tokenbucket.Rate
-	cost   int64 // ticks
-	shadow bool
-	ends   core.Receipt // refund only: when the charge ends
-	debt   int64        // the answer: ticks, before the charge
-	hash   uint64       // for the denials
-	epoch  uint32
-}
-
 // enter adds bucket i, unless there is nothing of it to refund.
-func (c *call) enter(i int, buckets []core.Bucket, out []core.Outcome) error {
+func (c *call) enter(i int, buckets []core.Bucket, out []core.Outcome, now func() time.Time) error {
 	b := &buckets[i]
 	if c.op == opRefund && !out[i].Charged {
 		return nil
 	}
-	rate, err := tokenbucket.Compile(b.Limit.Quota, b.Limit.Period, b.Limit.Capacity())
+	u, err := newUnit(b, now)
 	if err != nil {
 		return err
 	}
-	u := unit{at: i, key: b.Key, rate: rate, cost: rate.Cost(b.Cost), shadow: b.Shadow}
+	u.at = i
 	if c.op == opRefund {
 		u.ends = out[i].Receipt
 	}
@@ -103,37 +89,30 @@ func (c *call) admitted() bool {
 	return true
 }
 
-func (u *unit) admits() bool { return u.rate.Admits(u.debt, u.cost) }
-
 // charged reports whether a unit was charged, where the buckets as a whole were admitted or not.
 func (c *call) charged(u *unit, admitted bool) bool {
 	return c.op == opTake && (admitted || u.shadow) && u.admits()
 }
 
-// outcomes works out what the script did and what a client is told from what each bucket owed,
-// by the same integers. What a check is not admitted for elsewhere is given back.
+// outcomes fills in what became of each bucket, where the check as a whole was admitted or not.
 func (c *call) outcomes(out []core.Outcome, admitted bool) {
 	for i := range c.units {
 		u := &c.units[i]
-		o := &out[u.at]
-		*o = core.Outcome{Source: core.FromShared, Admits: u.admits(), Charged: c.charged(u, admitted)}
-		debt := u.debt
-		if o.Charged {
-			debt += u.cost
-			o.Receipt = c.after(u.rate, debt)
-		}
-		if !o.Admits {
-			o.RetryAfter = u.rate.Wait(debt, u.cost)
-		}
-		o.Remaining, o.ResetAfter = u.rate.Remaining(debt), u.rate.Next(debt)
+		out[u.at] = u.outcome(c.now, c.charged(u, admitted))
 	}
 }
 
-// after is the instant that lies ticks after the decision.
-func (c *call) after(r tokenbucket.Rate, ticks int64) core.Receipt {
-	sec, ns := r.Split(ticks)
-	sec, ns = c.now[0]+sec, c.now[1]+ns
-	return core.Receipt{sec + ns/int64(time.Second), ns % int64(time.Second)}
+// quick reports whether the quick script can make the call.
+func (c *call) quick() bool {
+	if c.op != opTake {
+		return false
+	}
+	for i := range c.units {
+		if !c.units[i].quick() {
+			return false
+		}
+	}
+	return true
 }
 
 // giveBack turns a call that nobody waits for into the one that undoes its charge, and reports
@@ -145,7 +124,7 @@ func (c *call) giveBack(keepShadow bool) bool {
 	admitted, charged := c.admitted(), c.units[:0]
 	for _, u := range c.units {
 		if c.charged(&u, admitted) && (!keepShadow || !u.shadow) {
-			u.ends = c.after(u.rate, u.debt+u.cost)
+			u.ends = u.receipt(c.now)
 			charged = append(charged, u)
 		}
 	}

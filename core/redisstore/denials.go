@@ -99,6 +99,9 @@ func (d *denials) learn(c *call) {
 	now := d.now()
 	for i := range c.units {
 		u := &c.units[i]
+		if u.wide != nil {
+			continue
+		}
 		debt := u.debt
 		if c.charged(u, admitted) {
 			debt += u.cost
@@ -120,6 +123,9 @@ func (d *denials) relearn(c *call) {
 	now := d.now()
 	for i := range c.units {
 		u := &c.units[i]
+		if u.wide != nil {
+			continue
+		}
 		u.epoch++
 		m, _ := table.place(u.hash)
 		if owes := u.rate.Duration(u.debt); owes < 1<<61 {

@@ -9,12 +9,15 @@ import (
 
 // hangar keeps calls for another use. It belongs to one store: timers and channels must not
 // wander between the bubbles of testing/synctest.
-type hangar struct{ calls sync.Pool }
+type hangar struct {
+	calls sync.Pool
+	now   func() time.Time // the store's clock, for limits that follow a calendar
+}
 
 func (h *hangar) newCall(op operation, buckets []core.Bucket, out []core.Outcome) (*call, error) {
 	c := h.emptyCall(op)
 	for i := range buckets {
-		if err := c.enter(i, buckets, out); err != nil {
+		if err := c.enter(i, buckets, out, h.now); err != nil {
 			h.release(c)
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/internal/counter"
 )
 
 const (
@@ -29,7 +30,7 @@ type leases struct {
 
 // of is the lease of a bucket; nil: it is to have none.
 func (ls *leases) of(b *core.Bucket, now int64) *lease {
-	if !b.Lease || b.Shadow || b.Limit.Algorithm != core.TokenBucket || b.Limit.Capacity() < leastCapacity {
+	if !b.Lease || b.Shadow || b.Limit.Algorithm != core.TokenBucket || !counter.Plain(b.Limit) || b.Limit.Capacity() < leastCapacity {
 		return nil
 	}
 	l := ls.find(b.Key)

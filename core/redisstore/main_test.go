@@ -60,7 +60,7 @@ func costing(b core.Bucket, units int64) core.Bucket {
 // levels are the three buckets of one request.
 func levels(id string) []core.Bucket {
 	return []core.Bucket{
-		bucket("ip"+id, core.PerHour(1000)), bucket("user"+id, core.PerHour(1000)), bucket("endpoint", core.Per(1_000_000, 10_000*time.Hour)),
+		bucket("ip"+id, core.PerHour(1000)), bucket("user"+id, core.PerHour(1000)), bucket("endpoint", core.Per(1_000_000, 1000*time.Hour)),
 	}
 }
 
@@ -88,11 +88,12 @@ func peek(t testing.TB, s core.Store, b core.Bucket) core.Outcome {
 	return out[0]
 }
 
-// warm lets the server know the script, and the client n connections.
+// warm lets the server know the scripts, and the client n connections.
 func warm(t testing.TB, client *redis.Client, n int) {
 	t.Helper()
 	s := open(t, client, redisstore.WithBudget(patient), redisstore.WithPrefix("warm"))
 	take(t, s, bucket("warm", core.PerHour(1000)))
+	peek(t, s, bucket("warm", core.PerHour(1000)))
 	conns := make([]*redis.Conn, n)
 	for i := range conns {
 		conns[i] = client.Conn()

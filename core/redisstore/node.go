@@ -59,7 +59,7 @@ func (n *node) send(b *batch) error {
 	unknown := tags[:0:0]
 	for _, t := range tags {
 		if t.err != nil && isNoScript(t.err) {
-			t.args[0], t.args[1] = "eval", &script
+			t.whole()
 			unknown = append(unknown, t)
 		}
 	}
@@ -126,7 +126,7 @@ func (n *node) exec(ctx context.Context, tags []*batch) {
 // points, to nodes that are in no map yet, and does not repeat what may have run.
 func (n *node) redirect(ctx context.Context, t *batch) (reply []int64, err error) {
 	n.cluster.reload()
-	t.args[0], t.args[1], t.args[head] = "evalsha", &scriptSHA, t.parts[0] // the client reads the key to find its slot
+	t.args[0], t.args[1], t.args[head] = "evalsha", &t.script.sha, t.parts[0] // the client reads the key to find its slot
 	for {
 		cmd := once{redis.NewIntSliceCmd(ctx, t.args...)}
 		cmd.SetFirstKeyPos(head)
@@ -135,7 +135,7 @@ func (n *node) redirect(ctx context.Context, t *batch) (reply []int64, err error
 		if err == nil || !isNoScript(err) || t.args[0] == "eval" {
 			return cmd.Val(), err
 		}
-		t.args[0], t.args[1] = "eval", &script
+		t.whole()
 	}
 }
 

@@ -6,25 +6,36 @@ import (
 	"encoding/hex"
 )
 
-// The script is one text made of parts: what is read, what the checks look like, what becomes of
-// the buckets, and how that is written.
+// script is a text and the name by which a server that has run it knows it.
+type script struct{ text, sha string }
+
 var (
-	//go:embed lua/read.lua
-	luaRead string
-	//go:embed lua/shape.lua
-	luaShape string
-	//go:embed lua/change.lua
-	luaChange string
+	// quick is for what most batches are made of, general for everything. They decide alike.
+	quick   = newScript(luaQuick)
+	general = newScript(luaHead + luaBucket + luaSteps + luaWindow + luaSliding + luaLog + luaJudge + luaSave)
+
+	//go:embed lua/quick.lua
+	luaQuick string
+
+	//go:embed lua/head.lua
+	luaHead string
+	//go:embed lua/bucket.lua
+	luaBucket string
+	//go:embed lua/steps.lua
+	luaSteps string
+	//go:embed lua/window.lua
+	luaWindow string
+	//go:embed lua/sliding.lua
+	luaSliding string
+	//go:embed lua/log.lua
+	luaLog string
 	//go:embed lua/judge.lua
 	luaJudge string
 	//go:embed lua/save.lua
 	luaSave string
-
-	script    = luaRead + luaShape + luaChange + luaJudge + luaSave
-	scriptSHA = sha1Hex(script)
 )
 
-func sha1Hex(s string) string {
-	sum := sha1.Sum([]byte(s)) //nolint:gosec // as above
-	return hex.EncodeToString(sum[:])
+func newScript(text string) *script {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // as above
+	return &script{text: text, sha: hex.EncodeToString(sum[:])}
 }

@@ -55,7 +55,7 @@ func (s *Store) run(b *batch) ([]int64, error) {
 	args := b.encode(s.prefix, sec, ns)
 	reply, err := s.process(ctx, args)
 	if err != nil && isNoScript(err) {
-		args[0], args[1] = "eval", &script
+		b.whole()
 		reply, err = s.process(ctx, args)
 	}
 	return reply, err

@@ -2,7 +2,8 @@ package redisstore
 
 import (
 	"slices"
-	"time"
+
+	"github.com/tierlimit/tierlimit/core/internal/tokenbucket"
 )
 
 // maxShapes bounds how long a batch looks for a shape it has; a check whose shape is not among
@@ -10,36 +11,64 @@ import (
 const maxShapes = 8
 
 // shape is what checks with equal limits and costs have in common. It is spelt once in a batch;
-// lua/shape.lua reads it.
+// the scripts read it.
 type shape struct {
 	op    operation
-	units []unit // without keys
+	units []unit // whatever their keys
+	arg   int    // where in ARGV it is spelt
 }
 
 func (s *shape) fits(c *call) bool {
-	return s.op == c.op && c.op != opRefund && slices.EqualFunc(s.units, c.units, func(a, b unit) bool {
-		return a.cost == b.cost && a.rate == b.rate && a.shadow == b.shadow
-	})
+	return s.op == c.op && c.op != opRefund && slices.EqualFunc(s.units, c.units, func(a, b unit) bool { return a.same(&b) })
 }
 
-// spell writes the shape of a call as arguments.
+// spell writes the shape of a call as arguments, for the batch's script.
 func (b *batch) spell(c *call) {
-	b.add(string(c.op))
+	if b.script == general {
+		b.add(string(c.op))
+	}
 	b.addInt(int64(len(c.units)))
 	for i := range c.units {
 		u := &c.units[i]
-		shadow := "0"
-		if u.shadow {
-			shadow = "1"
+		if b.script == quick {
+			b.addInt(u.cost)
+			b.addInt(u.rate.Capacity)
+			b.add(flag(u.shadow))
+			continue
 		}
-		b.add("t")
-		b.add(shadow)
-		b.addInt(int64(time.Second) / u.rate.PerSec)
-		b.addPair(u.rate.Split(u.cost))
+		letter, numbers := u.spell()
+		b.add(letter)
+		b.add(flag(u.shadow))
+		for _, n := range numbers {
+			b.addInt(n)
+		}
 		if c.op == opRefund {
-			b.addPair(u.ends[0], u.ends[1])
-		} else {
-			b.addPair(u.rate.Split(u.rate.Capacity))
+			ends := u.ends
+			if u.wide != nil {
+				ends = u.wide.SpellReceipt(ends)
+			}
+			b.addInt(ends[0])
+			b.addInt(ends[1])
 		}
 	}
+}
+
+func flag(set bool) string {
+	if set {
+		return "1"
+	}
+	return "0"
+}
+
+// spell gives the bucket's algorithm and its numbers.
+func (u *unit) spell() (letter string, numbers []int64) {
+	switch {
+	case u.wide != nil:
+		return u.wide.Spell(u.wide.cost)
+	case u.leaky:
+		letter = "l"
+	default:
+		letter = "t"
+	}
+	return letter, tokenbucket.Spelling{Rate: u.rate, Cost: u.cost}.Numbers()
 }

@@ -61,7 +61,7 @@ func (c *cluster) split(parts []part, op operation, buckets []core.Bucket, out [
 			call.tag = tag
 			parts = append(parts, part{call: call, tag: tag})
 		}
-		if err := parts[at].call.enter(i, buckets, out); err != nil {
+		if err := parts[at].call.enter(i, buckets, out, c.store.hangar.now); err != nil {
 			for _, p := range parts {
 				c.store.hangar.release(p.call)
 			}

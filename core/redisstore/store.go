@@ -144,6 +144,9 @@ func New(client Client, opts ...Option) (*Store, error) {
 		return nil, fmt.Errorf("redisstore: client is a %T, want a *redis.Client or a *redis.ClusterClient", client)
 	}
 	s.denials.open(s.clock)
+	if s.hangar.now = s.clock; s.clock == nil {
+		s.hangar.now = time.Now
+	}
 	s.queue.hangar, s.queue.budget, s.queue.send = &s.hangar, s.budget, s.send
 	s.queue.report = func(err error) { s.report("", err) }
 	s.leases.now, s.leases.hangar, s.leases.later = s.denials.now, &s.hangar, s.later
@@ -180,7 +183,10 @@ func (s *Store) Partition(key string) string {
 
 // Traits tells that the store cannot answer without Redis.
 func (s *Store) Traits() core.Traits {
-	return core.Traits{Algorithms: []core.Algorithm{core.TokenBucket}}
+	return core.Traits{
+		Algorithms: []core.Algorithm{core.TokenBucket, core.LeakyBucket, core.FixedWindow, core.SlidingWindow, core.SlidingLog},
+		Shapes:     true,
+	}
 }
 
 // Close makes every later call fail with core.ErrClosed, gives back what leases have not spent

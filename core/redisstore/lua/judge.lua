@@ -1,76 +1,96 @@
-local reply, told = {now_s, now_n}, 2
-local shapes, change = {}, nil
-local arg, key, name = 4, 0, ARGV[3]
+local algorithms = {}
 
-while name do
-  local shape = shapes[name]
-  if not shape then
-    shape, arg = spell(arg)
-    shapes[name] = shape
+local function algorithm(letter)
+  local a = algorithms[letter]
+  if not a then
+    a = makers[letter](letter)
+    algorithms[letter] = a
   end
-  local all = true
-  if shape.judges then
-    for u = 1, #shape do
-      local b, i = shape[u], first[key + u]
-      -- The debt is no more than the time to full. A longer one was left by a wider limit or a
-      -- clock that has stepped back; it is forgiven once, by writing it anew.
-      local s, n = at_s[i] - now_s, at_n[i] - b.now_n
-      if n < 0 then
-        s, n = s - 1, n + 1e9
-      end
-      if s < 0 then
-        s, n = 0, 0
-      elseif b.tick > 1 then
-        n = n - n % b.tick
-      end
-      local cap_s, cap_n = b.cap_s, b.cap_n
-      local over = s > cap_s or (s == cap_s and n > cap_n)
-      if over then
-        s, n, stale[i] = cap_s, cap_n, true
-      end
-      told = told + 1
-      if s < exact_s then
-        reply[told] = s * 1e9 + n
-      else
-        reply[told], reply[told + 1] = -s, n
-        told = told + 1
-      end
-      s, n = s + b.cost_s, n + b.cost_n
-      if n >= 1e9 then
-        s, n = s + 1, n - 1e9
-      end
-      local admits = s < cap_s or (s == cap_s and n <= cap_n)
-      b.admits, b.stale, b.after_s, b.after_n = admits, over, s, n
-      all = all and (admits or b.shadow)
-    end
-  else
-    change = change or changes()
-    for u = 1, #shape do
-      change[shape.operation](first[key + u], shape[u])
-    end
-  end
+  return a
+end
 
+-- spell reads the shape that begins at ARGV[arg].
+local function spell(arg)
+  local shape = {operation = ARGV[arg]}
+  local count = ARGV[arg + 1] + 0
+  arg = arg + 2
+  for u = 1, count do
+    local a = algorithm(ARGV[arg])
+    local b, width = a.make(arg + 2)
+    b.algorithm, b.shadow = a, ARGV[arg + 1] == '1'
+    arg = arg + 2 + width
+    if shape.operation == 'refund' then
+      b.receipt_a, b.receipt_b = ARGV[arg] + 0, ARGV[arg + 1] + 0
+      arg = arg + 2
+    end
+    shape[u] = b
+  end
+  return shape
+end
+
+local states, known, changed = {}, {}, {} -- by key; changed is the bucket by which it is to be saved
+
+-- held is what key i holds: nil where it says nothing.
+local function held(i, b)
+  if not known[i] then
+    local good, found = pcall(b.algorithm.read, raws[i] or '')
+    states[i], known[i] = good and found or nil, true
+  end
+  return states[i]
+end
+
+-- copy is for those that only look.
+local function copy(state)
+  local out = state and {}
+  for name, value in pairs(state or {}) do
+    out[name] = value
+  end
+  return out
+end
+
+local shapes, checks, at = {}, {byte(ARGV[#ARGV], 1, -1)}, 1
+
+local function number()
+  at = at + 2
+  return checks[at - 2] * 256 + checks[at - 1]
+end
+
+while at < #checks do
+  local where = number()
+  local shape = shapes[where] or spell(where)
+  shapes[where] = shape
+  local judges, takes, all = shape.operation == 'take' or shape.operation == 'peek', shape.operation == 'take', true
+  for u = 1, #shape do
+    local b, i = shape[u], number()
+    local a, before = b.algorithm, held(i, b)
+    if shape.operation == 'peek' then
+      before = copy(before)
+    end
+    local s, stale = a.roll(before, b, judges)
+    if shape.operation ~= 'peek' then
+      states[i] = s
+    end
+    b.key = i
+    if judges then
+      b.admits = a.admits(s, b)
+      all = all and (b.admits or b.shadow)
+      a.tell(s, b)
+      if takes and stale then
+        changed[i] = b
+      end
+    else
+      a[shape.operation](s, b, b.receipt_a, b.receipt_b)
+      changed[i] = b
+    end
+  end
   -- Every bucket that is not shadow admits, or none is charged.
-  if shape.takes then
+  if takes then
     for u = 1, #shape do
-      local b, i = shape[u], first[key + u]
-      if not b.admits then
-        if b.stale then
-          owe(i, b, b.cap_s, b.cap_n)
-        end
-      elseif all or b.shadow then
-        if changed[i] or not b.step then
-          note(i)
-        else
-          changed[i] = b
-        end
-        local s, n = now_s + b.after_s, b.now_n + b.after_n
-        if n >= 1e9 then
-          s, n = s + 1, n - 1e9
-        end
-        at_s[i], at_n[i] = s, n
+      local b = shape[u]
+      if b.admits and (all or b.shadow) then
+        b.algorithm.take(states[b.key], b)
+        changed[b.key] = b
       end
     end
   end
-  key, name, arg = key + #shape, ARGV[arg], arg + 1
 end

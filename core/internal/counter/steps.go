@@ -1,0 +1,98 @@
+package counter
+
+import (
+	"github.com/tierlimit/tierlimit/core"
+)
+
+// steps is a token bucket that gets step units at once, at every multiple of interval since the
+// epoch. Its clock goes in units: by each step so many more have come back since the epoch, and At
+// is that number at which the bucket is full.
+type steps struct {
+	burst, step, spent int64
+	interval           int64 // microseconds
+}
+
+func newSteps(l core.Limit) Counter {
+	return steps{burst: l.Capacity(), step: l.Step(), spent: l.Capacity() - l.Start(), interval: micros(int64(l.Interval()))}
+}
+
+// clock is how many steps there have been.
+func (b steps) clock(now int64) int64 { return micros(now) / b.interval }
+
+func (b steps) debt(s *State, now int64) int64 { return max(s.At-b.clock(now)*b.step, 0) }
+
+func (b steps) Roll(s *State, now int64) (stale bool) {
+	stale = b.begin(s, now)
+	if most := b.clock(now)*b.step + b.burst; s.At > most {
+		s.At, stale = most, true
+	}
+	return stale
+}
+
+// begin is Roll without forgiving.
+func (b steps) begin(s *State, now int64) (stale bool) {
+	units := b.clock(now) * b.step
+	if !s.Known {
+		s.At, s.Known = units+b.spent, true
+		return b.spent > 0
+	}
+	s.At = max(s.At, units)
+	return false
+}
+
+func (b steps) Look(s *State, now, cost int64) View {
+	debt := b.debt(s, now)
+	v := View{Admits: cost <= b.burst-debt, Remaining: b.burst - debt}
+	if debt > 0 {
+		v.Next = until(now, (b.clock(now)+1)*b.interval)
+	}
+	if !v.Admits && cost <= b.burst {
+		v.Wait = until(now, (b.clock(now)+b.in(debt+cost-b.burst))*b.interval)
+	}
+	return v
+}
+
+// in is how many steps bring so many units.
+func (b steps) in(units int64) int64 { return (units + b.step - 1) / b.step }
+
+func (b steps) Charge(s *State, _, cost int64) core.Receipt {
+	s.At += cost
+	return core.Receipt{s.At}
+}
+
+func (b steps) Debit(s *State, now, cost int64) {
+	b.begin(s, now)
+	s.At += min(cost, max(b.burst-b.debt(s, now), 0))
+}
+
+func (b steps) Refund(s *State, now, cost int64, r core.Receipt) {
+	b.begin(s, now)
+	units := b.clock(now) * b.step
+	s.At = max(s.At-min(cost, max(r[0]-units, 0)), units)
+}
+
+func (b steps) Reset(s *State, now int64) { s.At, s.Known = b.clock(now)*b.step, true }
+
+func (b steps) Spell(cost int64) (letter string, numbers []int64) {
+	return "s", []int64{cost, b.burst, b.step, b.spent, b.interval}
+}
+
+func (steps) SpellReceipt(r core.Receipt) [2]int64 { return r }
+
+// Told reads the debt.
+func (b steps) Told(now int64, numbers []int64) (s State, rest []int64, ok bool) {
+	if len(numbers) < 1 {
+		return s, nil, false
+	}
+	return State{Known: true, At: b.clock(now)*b.step + numbers[0]}, numbers[1:], true
+}
+
+// Ends is when the bucket is full. One that does not start full says by being there that it is not
+// new: for as long again as it takes to fill.
+func (b steps) Ends(s *State) int64 {
+	full := b.in(s.At)
+	if b.spent > 0 {
+		full += b.in(b.burst)
+	}
+	return instant(min(full, (1<<62)/b.interval) * b.interval)
+}
