@@ -73,7 +73,8 @@ func TestUpdateReplacesLists(t *testing.T) {
 		eve, ada core.Reason
 	}{
 		{"", core.Listed, core.None},
-		{"deny: {users: [ada]}\nlevels: [{name: global, limit: block}]\n", core.Never, core.Listed},
+		{"deny: {users: [ada]}\nallow: {users: [eve]}\nlevels: [{name: global, limit: block}]\n", core.None, core.Listed},
+		{"levels: [{name: global, limit: block}]\n", core.Never, core.Never},
 		{"deny: {}\nallow: {users: []}\nlevels: [{name: global, limit: block}]\n", core.Never, core.Never},
 	} {
 		if step.text != "" {
