@@ -17,6 +17,7 @@ type List struct {
 	// Users are compared with Request.User, byte by byte. None is empty: the anonymous are no user.
 	Users []string
 	// Endpoints are spelt as those of WithRoute: "POST /items/:id", "* /admin", "/shop.v1.Items/Get".
+	// One that is no route of the service is on the list in vain: see UnseenRoutes.
 	Endpoints []string
 }
 
@@ -70,7 +71,7 @@ func canonical(p netip.Prefix) (netip.Prefix, error) {
 }
 
 func newRoster(list List) (*roster, error) {
-	r := &roster{users: map[string]bool{}, endpoints: map[string]bool{}, paths: map[string]bool{}}
+	r := &roster{users: map[string]bool{}, endpoints: map[string]*listedEndpoint{}, paths: map[string]*listedEndpoint{}}
 	prefixes := make([]netip.Prefix, len(list.IPs))
 	for i, given := range list.IPs {
 		prefix, err := canonical(given)

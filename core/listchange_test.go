@@ -118,3 +118,22 @@ func TestWrongListsNameTheField(t *testing.T) {
 		}
 	}
 }
+
+func TestListedEndpointsThatNobodyMeetsAreTold(t *testing.T) {
+	l, _ := limiting(t, core.Policy{core.PerUser(core.PerHour(9))}, core.WithRoute("GET /a", core.Exempt),
+		core.WithAllowList(endpoints("GET /a", "GET /b/:id", "* /c")),
+		core.WithDenyList(core.List{Users: []string{"eve"}, Endpoints: []string{"GET /d", "GET /b/{id}"}}))
+	equal(t, "before any request", l.UnseenRoutes(), []string{"* /c", "GET /a", "GET /b/{id}", "GET /d"})
+	l.Check(ctx, core.Request{User: "eve", Endpoint: "PUT /c"})
+	l.Check(ctx, core.Request{User: "eve", Endpoint: "GET /d"})
+	l.Check(ctx, core.Request{User: "eve", Endpoint: "GET /x"})
+	equal(t, "after two of them", l.UnseenRoutes(), []string{"GET /a", "GET /b/{id}"})
+	if err := l.SetPolicy(core.Exempt, core.WithDenyList(endpoints("GET /d"))); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "after a change of one list", l.UnseenRoutes(), []string{"GET /a", "GET /b/{id}", "GET /d"})
+	l.Check(ctx, at("GET /b/:id"))
+	l.Check(ctx, at("GET /a"))
+	l.Check(ctx, at("GET /d"))
+	equal(t, "at the end", l.UnseenRoutes(), nil)
+}
