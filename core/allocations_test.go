@@ -44,6 +44,10 @@ func TestAllocationsOfADecision(t *testing.T) {
 		"plan tiers":        {admitting(), tiered(), typical(), nil, 2, 3},
 		"a route":           {admitting(), three(), typical(), []core.Option{core.WithRoute("GET /items/{id}", core.Policy{core.PerUser(ok1)})}, 1, 2},
 		"an adapter's keys": {admitting(), append(three(), core.PerKey("tenant", core.Provided, ok1)), typical(), nil, 1, 2},
+		"on no list":        {admitting(), three(), typical(), []core.Option{core.WithDenyList(thousand()), core.WithAllowList(thousand())}, 1, 2},
+		"on no list, IPv6":  {admitting(), three(), v6, []core.Option{core.WithDenyList(thousand())}, 1, 2},
+		"on the deny list":  {admitting(), three(), typical(), []core.Option{core.WithDenyList(ips("203.0.113.77/32"))}, 1, 1},
+		"on the allow list": {admitting(), three(), typical(), []core.Option{core.WithAllowList(users(typical().User))}, 1, 1},
 	} {
 		l := limiter(t, row.store, row.policy, row.opts...)
 		if got := testing.AllocsPerRun(200, func() { l.Check(ctx, row.r) }); got > row.check {

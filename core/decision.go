@@ -9,13 +9,13 @@ import (
 // Reason says why a request was refused.
 type Reason uint8
 
-// The reasons. Banned and Listed are reserved for levels that block.
+// The reasons. Banned is reserved for levels that block.
 const (
 	None        Reason = iota // it was not
 	Quota                     // a level has too little left; RetryAfter says until when
 	Never                     // its cost is above a level's capacity: waiting does not help
 	Banned                    // blocked for repeated denials
-	Listed                    // on a deny list
+	Listed                    // on the deny list: waiting does not help
 	Invalid                   // the request itself is wrong: a negative cost
 	StoreFailed               // the store could not answer, and a level is Closed or the caller is gone
 )
@@ -30,7 +30,7 @@ type Source uint8
 
 // The sources.
 const (
-	FromExempt  Source = iota // nothing was counted: no level applied
+	FromExempt  Source = iota // nothing was counted: no level applied, or a list decided
 	FromShared                // the shared store
 	FromCache                 // a denial remembered from the shared store
 	FromLocal                 // this process's own buckets: degraded, where there is a shared store
@@ -96,11 +96,14 @@ func (d Decision) Levels() []LevelResult {
 }
 
 // Status is the HTTP status of the decision: 200 when allowed, 429 for a client over its
-// limits, and 503 when the store failed, which is never the client's fault.
+// limits, 403 for one on the deny list, and 503 when the store failed, which is never the client's
+// fault.
 func (d Decision) Status() int {
 	switch {
 	case d.Allowed:
 		return http.StatusOK
+	case d.Reason == Listed:
+		return http.StatusForbidden
 	case d.Reason == StoreFailed:
 		return http.StatusServiceUnavailable
 	}

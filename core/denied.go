@@ -6,12 +6,14 @@ import "fmt"
 // it and, in it, the decision.
 type DeniedError struct{ Decision Decision }
 
-// Error says which level refused and for how long.
+// Error says which level refused and for how long, or what refused in place of a level.
 func (e *DeniedError) Error() string {
 	d := &e.Decision
 	switch {
 	case d.Reason == StoreFailed:
 		return "rate limiter unavailable"
+	case d.Reason == Listed:
+		return "forbidden: on the deny list"
 	case d.RetryAfter > 0:
 		return fmt.Sprintf("rate limit exceeded: level %s, retry after %v", d.Level, d.RetryAfter)
 	}

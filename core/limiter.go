@@ -49,10 +49,10 @@ func build(store Store, c config, policy Policy, derived *atomic.Int64) (*Limite
 }
 
 // With makes a limiter for a route or group that adds p to what limits the request already,
-// counted on its own. It shares the store and the options that this limiter has now, not the
-// routes; a later SetPolicy of this one does not reach it. Its key space is this limiter's name
-// and a number in order of making, so replicas must make theirs in the same order, which code
-// run at start does.
+// counted on its own. It shares the store and the options that this limiter has now, its lists
+// among them, not the routes; a later SetPolicy of this one does not reach it. Its key space is
+// this limiter's name and a number in order of making, so replicas must make theirs in the same
+// order, which code run at start does.
 func (l *Limiter) With(p Policy) (*Limiter, error) {
 	c := l.current.Load().config
 	c.routes = nil
@@ -61,10 +61,10 @@ func (l *Limiter) With(p Policy) (*Limiter, error) {
 }
 
 // SetPolicy replaces the policy, all routes and, where opts say so, other options, at once and
-// for every later request: give every WithRoute again, those left out are gone. Buckets keep
-// their state: what is owed stays owed as time, so a higher rate helps immediately, and a lower
-// one never locks anybody out for longer than its own time to full. The name cannot change. An
-// error changes nothing.
+// for every later request: give every WithRoute again, those left out are gone. A list
+// left out stays. Buckets keep their state: what is owed stays owed as time, so a higher rate helps
+// immediately, and a lower one never locks anybody out for longer than its own time to full. The
+// name cannot change. An error changes nothing.
 func (l *Limiter) SetPolicy(p Policy, opts ...Option) error {
 	l.change.Lock()
 	defer l.change.Unlock()
@@ -85,7 +85,8 @@ func (l *Limiter) SetPolicy(p Policy, opts ...Option) error {
 }
 
 // Check decides one request and charges it: at every level that applies, or at none. There is
-// always an answer; when the store gives none, the levels' OnFailure does.
+// always an answer; when the store gives none, the levels' OnFailure does. The deny list and then
+// the allow list come first, and ask no store.
 func (l *Limiter) Check(ctx context.Context, r Request) Decision {
 	d := l.decide(ctx, r, l.store.Take)
 	for _, observe := range l.current.Load().observers {
@@ -103,17 +104,20 @@ func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Cont
 	if r.Cost < 0 {
 		return Decision{Reason: Invalid, Err: errNegativeCost}
 	}
-	a := l.open(&r)
+	t := l.current.Load()
+	r.Endpoint = l.spellings.of(r.Endpoint)
+	if why, ok := t.listed(&r); ok {
+		return l.uncounted(t, &r, why)
+	}
+	a := l.open(t, &r)
 	a.ask(ctx, judge)
 	var d Decision
 	d.weigh(a)
 	return d
 }
 
-// open finds the buckets of a request.
-func (l *Limiter) open(r *Request) *account {
-	t := l.current.Load()
-	r.Endpoint = l.spellings.of(r.Endpoint)
+// open finds the buckets of a request whose endpoint is normalized.
+func (l *Limiter) open(t *table, r *Request) *account {
 	r.IP = clientKey(r.IP, t.ipv6Prefix)
 	p := t.lookup(r.Endpoint)
 	a := newAccount(l, t, p)

@@ -15,6 +15,8 @@ type config struct {
 	name       string
 	named      bool
 	routes     []route
+	allow      *roster
+	deny       *roster
 	headers    []HeaderFormat
 	ipv6Prefix int
 	jitter     float64

@@ -24,6 +24,8 @@ func (d Decision) Problem() []byte {
 		kind, title = problemTypes+reducedCapacity, "Request cannot be satisfied due to temporary server capacity constraints"
 	case Never:
 		detail = "The request costs more than the policy ever admits; waiting does not help."
+	case Listed:
+		kind, title, detail = "about:blank", "Forbidden", "The request is on a deny list; waiting does not help."
 	case Invalid:
 		kind, title, detail = "about:blank", "Too Many Requests", "The cost of the request is not valid."
 	}

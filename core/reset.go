@@ -8,9 +8,12 @@ import (
 
 // Reset makes the buckets of a request as good as never used: those of the named levels, or,
 // with none named, of the levels keyed by the caller (ip, user, custom), not those that
-// callers share (global, endpoint). A name that is not in the request's policy is an error.
+// callers share (global, endpoint). It resets those of a listed request too. A name that is not in
+// the request's policy is an error.
 func (l *Limiter) Reset(ctx context.Context, r Request, levels ...string) error {
-	p := l.current.Load().lookup(normalizeEndpoint(r.Endpoint))
+	t := l.current.Load()
+	r.Endpoint = normalizeEndpoint(r.Endpoint)
+	p := t.lookup(r.Endpoint)
 	if len(levels) == 0 {
 		for i := range p.levels {
 			if p.levels[i].scope != scopeShared {
@@ -23,7 +26,7 @@ func (l *Limiter) Reset(ctx context.Context, r Request, levels ...string) error 
 			return fmt.Errorf("core: level %q is not in the policy of this request", name)
 		}
 	}
-	a := l.open(&r)
+	a := l.open(t, &r)
 	buckets := slices.DeleteFunc(a.buckets, func(b Bucket) bool { return !slices.Contains(levels, b.Level) })
 	if len(buckets) == 0 {
 		return nil

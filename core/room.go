@@ -45,6 +45,8 @@ type (
 // then grow beyond it.
 func roomFor(n int) *account {
 	switch {
+	case n == 0: // exempt, or on a list: a flood from the deny list should cost little
+		return new(account)
 	case n <= 2:
 		r := new(roomOf2)
 		return r.with(r.b[:0], r.o[:0], r.s[:0], r.k[:0])

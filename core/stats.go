@@ -13,17 +13,18 @@ func (l *Limiter) Stats() Stats {
 	return Stats{NoAddress: l.noAddress.Load(), InvalidLimits: l.badLimits.Load()}
 }
 
-// UnseenRoutes lists the WithRoute overrides that no request has met since they were set: after
-// some traffic, those with a misspelt template.
+// UnseenRoutes lists the WithRoute overrides, and the endpoints on the allow and deny lists, that no
+// request has met since they were set: after some traffic, those with a misspelt template.
 func (l *Limiter) UnseenRoutes() []string {
-	var out []string
-	for p := range l.current.Load().overrides() {
+	t := l.current.Load()
+	out := slices.AppendSeq(slices.Collect(t.allow.unseen()), t.deny.unseen())
+	for p := range t.overrides() {
 		if !p.seen.Load() {
 			out = append(out, p.endpoint)
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
 // HasLevel reports whether the policy or one of its routes has a level of that name. Adapters

@@ -21,6 +21,7 @@ const (
 	ReasonExceeded    = "RATE_LIMIT_EXCEEDED" // Google's own name for it
 	ReasonNotChecked  = "RATE_LIMIT_NOT_CHECKED"
 	ReasonInvalidCost = "RATE_LIMIT_COST_INVALID"
+	ReasonDenyListed  = "DENY_LISTED"
 )
 
 // Status is what a client is told of a refusal; OK for an allowed decision.
@@ -28,7 +29,8 @@ const (
 // A client over its limits gets RESOURCE_EXHAUSTED with RetryInfo, where waiting helps, and with
 // QuotaFailure, one violation for each limit that refused. UNAVAILABLE would be wrong: clients
 // retry it at once. It is the answer where the store failed, which is not the client's fault, and
-// then no wait is made up. A negative cost is INVALID_ARGUMENT, since it will be the same again.
+// then no wait is made up. A negative cost is INVALID_ARGUMENT, since it will be the same again. The
+// deny list is PERMISSION_DENIED.
 // Where the caller's own context ended, its code says so. Nothing in it identifies a caller.
 func Status(d core.Decision) *status.Status {
 	switch {
@@ -40,6 +42,8 @@ func Status(d core.Decision) *status.Status {
 		return status.New(codes.Canceled, "canceled before the rate limit was checked")
 	case d.Reason == core.StoreFailed:
 		return detailed(codes.Unavailable, "rate limit cannot be checked", errorInfo(d, ReasonNotChecked))
+	case d.Reason == core.Listed:
+		return detailed(codes.PermissionDenied, "call is on the deny list", errorInfo(d, ReasonDenyListed))
 	case d.Reason == core.Invalid:
 		return detailed(codes.InvalidArgument, "cost of the call is not valid", errorInfo(d, ReasonInvalidCost))
 	}

@@ -16,7 +16,9 @@ import (
 // bad is a text and what is said of it, each line without its "p.yaml:".
 type bad struct{ text, want string }
 
-func allBad() []bad { return slices.Concat(badFiles, badSyntax, badLevels, badLimits, badRoutes) }
+func allBad() []bad {
+	return slices.Concat(badFiles, badSyntax, badLevels, badLimits, badRoutes, badLists)
+}
 
 func TestMistakes(t *testing.T) {
 	for _, test := range allBad() {

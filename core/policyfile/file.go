@@ -73,6 +73,9 @@ func (f *File) Limiter(store core.Store, opts ...core.Option) (*core.Limiter, er
 // goes back to its default, also where the program had set it: a field taken out has no effect
 // any more. The name alone stays as it was, for it cannot change at run time.
 func (f *File) Update(l *core.Limiter) error {
-	defaults := []core.Option{core.WithHeaders(core.RateLimit), core.WithIPv6Prefix(64), core.WithRetryJitter(0)}
+	defaults := []core.Option{
+		core.WithHeaders(core.RateLimit), core.WithIPv6Prefix(64), core.WithRetryJitter(0),
+		core.WithAllowList(core.List{}), core.WithDenyList(core.List{}),
+	}
 	return l.SetPolicy(f.Policy, slices.Concat(defaults, f.runtime)...)
 }

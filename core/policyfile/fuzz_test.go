@@ -14,6 +14,7 @@ import (
 // limiter on any store that has what it asks for.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
+	f.Add([]byte(listed))
 	for _, test := range goodLevels {
 		f.Add([]byte(test.text))
 	}

@@ -20,6 +20,8 @@ proxy_header: x-forwarded-for
 ipv6_prefix: 56
 headers: [ratelimit, x-ratelimit-delta]
 retry_jitter: 0.2
+allow: {users: [prober]}
+deny: {ips: [203.0.113.0/24]}
 levels:
   - {name: ip, limit: 300/min}
   - {name: user, limit: [10/s, 5000/day]}
@@ -76,6 +78,14 @@ func TestSample(t *testing.T) {
 		if strings.Join(got, "; ") != want {
 			t.Errorf("%s: levels are\n%s\nwant\n%s", endpoint, strings.Join(got, "; "), want)
 		}
+	}
+	eve := request("GET /healthz")
+	eve.IP = netip.MustParseAddr("203.0.113.7")
+	if d := limiter.Check(context.Background(), eve); d.Reason != core.Listed {
+		t.Errorf("an address on the deny list gives %+v, want it refused as listed", d)
+	}
+	if d := limiter.Check(context.Background(), core.Request{User: "prober", Endpoint: "PUT /search"}); !d.Allowed {
+		t.Errorf("a user on the allow list gives %+v, want it allowed", d)
 	}
 	if d := limiter.Check(context.Background(), request("PUT /search")); d.Allowed || d.Level != "ip" {
 		t.Errorf("blocked route gives %+v, want a denial by ip", d)

@@ -9,7 +9,7 @@ import (
 // file reads the whole of a policy file.
 func (r *reader) file(root node, f *File) {
 	fields, ok := r.fields(root, "a mapping with levels at least",
-		"name", "proxies", "proxy_header", "ipv6_prefix", "headers", "retry_jitter", "levels", "routes")
+		"name", "proxies", "proxy_header", "ipv6_prefix", "headers", "retry_jitter", "allow", "deny", "levels", "routes")
 	if !ok {
 		return
 	}
@@ -51,6 +51,12 @@ func (r *reader) settings(fields map[string]node) (opts []core.Option) {
 		if fraction, ok := r.float(n, "0 to 1"); ok {
 			add(n, core.WithRetryJitter(fraction))
 		}
+	}
+	if n := fields["allow"]; n.given() {
+		opts = append(opts, r.roll(n, core.WithAllowList))
+	}
+	if n := fields["deny"]; n.given() {
+		opts = append(opts, r.roll(n, core.WithDenyList))
 	}
 	return opts
 }

@@ -50,6 +50,31 @@ tierlimit_shadow_denials_total{level="user"} 9
 	}
 }
 
+func TestListedRequestsAreCounted(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m, err := prommetrics.New(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := core.New(memstore.New(), core.Policy{core.Global(core.PerHour(5))}, core.WithObserver(m.Observe),
+		core.WithDenyList(core.List{Users: []string{"eve"}}), core.WithAllowList(core.List{Users: []string{"ann"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range []string{"eve", "eve", "ann"} {
+		l.Check(context.Background(), core.Request{User: user})
+	}
+	want := `
+# HELP tierlimit_requests_total Requests decided, by the level that denied (empty if none), why, and where the answer came from.
+# TYPE tierlimit_requests_total counter
+tierlimit_requests_total{level="",reason="listed",source="exempt"} 2
+tierlimit_requests_total{level="",reason="none",source="exempt"} 1
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+}
+
 var loopback = netip.MustParseAddr("127.0.0.1")
 
 func TestTheStateOfTheSharedStoreIsShown(t *testing.T) {

@@ -138,6 +138,22 @@ var faults = map[string]fault{
 	"the handler runs before the refusal": {"denials/the handler runs once if admitted and never if not", func(r *reference) {
 		r.denied = func(serve, deny func()) { deny(); serve() }
 	}},
+	"a refusal without a wait is none": {"lists/the deny-listed are refused before the handler and without a wait", func(r *reference) {
+		admit := r.admit
+		r.admit = func(ctx context.Context, l *core.Limiter, r core.Request, most time.Duration) (context.Context, core.Decision) {
+			ctx, d := admit(ctx, l, r, most)
+			d.Allowed = d.Allowed || d.RetryAfter == 0
+			return ctx, d
+		}
+	}},
+	"who is exempt is told limits": {"lists/the allow-listed are served without a header and not counted", func(r *reference) {
+		set := r.headers
+		r.headers = func(h http.Header, d core.Decision) {
+			if set(h, d); d.Source == core.FromExempt {
+				h.Set("RateLimit", "")
+			}
+		}
+	}},
 	"a failing store is a 429": {"failures/a Closed level refuses with 503, and invents no headers", func(r *reference) {
 		admit := r.admit
 		r.admit = func(ctx context.Context, l *core.Limiter, r core.Request, most time.Duration) (context.Context, core.Decision) {

@@ -20,6 +20,7 @@ var groups = map[string]group{
 	"failures":     failureCases,
 	"identity":     identityCases,
 	"levels":       levelCases,
+	"lists":        listCases,
 	"load":         loadCases,
 	"proxies":      proxyCases,
 	"refunds":      refundCases,
