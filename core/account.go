@@ -48,7 +48,8 @@ func (a *account) add(r *Request, p *plan) {
 	var lent guest
 	var idRoom [128]byte
 	var endRoom [8]int
-	keys, ends := a.keys, endRoom[:0]
+	var banRoom [4]bannedID
+	keys, ends, banned := a.keys, endRoom[:0], banRoom[:0]
 	for i := range p.levels {
 		l := &p.levels[i]
 		id, ok := r.appendKey(idRoom[:0], l, &lent)
@@ -75,6 +76,13 @@ func (a *account) add(r *Request, p *plan) {
 			keys = append(append(keys, limit.prefix...), id...)
 			ends = append(ends, len(keys))
 		}
+		if n := len(ends); l.ban != nil && n > 0 && a.buckets[n-1].Level == l.Name {
+			banned = append(banned, bannedID{l, keys[len(keys)-len(id):]})
+		}
+	}
+	for _, b := range banned {
+		keys = a.addBan(b, keys)
+		ends = append(ends, len(keys))
 	}
 	a.keys = keys
 	text, start := unsafe.String(unsafe.SliceData(keys), len(keys)), 0 //nolint:gosec // nobody writes to keys again
@@ -99,7 +107,7 @@ func (a *account) ask(ctx context.Context, judge func(context.Context, []Bucket,
 		if err != nil {
 			*o = Outcome{Source: FromNothing, Err: err}
 		}
-		if a.never(i) {
+		if i < len(a.shown) && a.never(i) {
 			o.RetryAfter, o.Remaining = 0, min(o.Remaining, a.shown[i].most)
 		}
 	}

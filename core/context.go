@@ -69,7 +69,7 @@ func (a *account) takeBack(ctx context.Context) {
 	if !a.spent.CompareAndSwap(false, true) || a.giveBack(context.WithoutCancel(ctx), a.cost) != nil {
 		return
 	}
-	for i := range a.outcomes {
+	for i := range a.shown {
 		if o := &a.outcomes[i]; o.Charged {
 			o.Charged = false
 			if o.Remaining += a.cost; o.Remaining == a.shown[i].most {

@@ -9,12 +9,12 @@ import (
 // Reason says why a request was refused.
 type Reason uint8
 
-// The reasons. Banned is reserved for levels that block.
+// The reasons.
 const (
 	None        Reason = iota // it was not
 	Quota                     // a level has too little left; RetryAfter says until when
 	Never                     // its cost is above a level's capacity: waiting does not help
-	Banned                    // blocked for repeated denials
+	Banned                    // blocked for repeated denials (see Ban)
 	Listed                    // on the deny list: waiting does not help
 	Invalid                   // the request itself is wrong: a negative cost
 	StoreFailed               // the store could not answer, and a level is Closed or the caller is gone
@@ -82,7 +82,7 @@ func (d Decision) Levels() []LevelResult {
 	if d.account == nil {
 		return nil
 	}
-	out := make([]LevelResult, len(d.account.buckets))
+	out := make([]LevelResult, len(d.account.shown))
 	for i := range out {
 		b, o := &d.account.buckets[i], &d.account.outcomes[i]
 		out[i] = LevelResult{
@@ -114,7 +114,7 @@ func (d Decision) Status() int {
 func (d *Decision) weigh(a *account) {
 	d.Allowed, d.account = true, a
 	chosen := -1
-	for i := range a.buckets {
+	for i := range a.shown {
 		b, o := &a.buckets[i], &a.outcomes[i]
 		if b.Shadow {
 			continue
@@ -137,10 +137,11 @@ func (d *Decision) weigh(a *account) {
 	if chosen >= 0 {
 		d.report(a, chosen)
 	}
+	d.weighBans(a)
 	if !d.Allowed {
 		d.Delay = 0
 	}
-	if d.Reason != Quota {
+	if d.Reason != Quota && d.Reason != Banned {
 		d.RetryAfter = 0
 	}
 }
@@ -160,11 +161,14 @@ func (d *Decision) fail(closed bool, err error) {
 	}
 }
 
-// deny refuses for the reason that outlasts the others: no wait helps against Never, and a store
-// that failed says nothing of when the quota would be there.
+// severity orders the reasons that limits give: no wait helps against Never, a store that failed says
+// nothing of when the quota would be there, and a ban outlasts the quota.
+var severity = [...]int{Quota: 1, Banned: 2, StoreFailed: 3, Never: 4, Invalid: 0}
+
+// deny refuses for the reason that outlasts the others.
 func (d *Decision) deny(r Reason) {
 	d.Allowed = false
-	if d.Reason != Never && (r != Quota || d.Reason == None) {
+	if severity[r] > severity[d.Reason] {
 		d.Reason = r
 	}
 }

@@ -16,7 +16,7 @@ func (a *account) items(out []headerItem) []headerItem {
 	if a.earlier != nil {
 		out, limiter = a.earlier.items(out), a.table.name
 	}
-	for i := range a.buckets {
+	for i := range a.shown {
 		if o := &a.outcomes[i]; !a.buckets[i].Shadow && o.Err == nil && !o.Skipped {
 			out = append(out, headerItem{a.shown[i], o, limiter})
 		}

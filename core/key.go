@@ -20,6 +20,8 @@ var algorithmCodes = [...]string{"t", "l", "f", "w", "g"}
 // codeOf names how a limit's state is to be read: what changes that starts clean.
 func codeOf(l Limit) string {
 	switch {
+	case l.Ban() != Ban{}:
+		return "b"
 	case l.Step() > 0:
 		return "s"
 	case l.Start() < l.Capacity():

@@ -56,6 +56,9 @@ type Level struct {
 	// global, endpoint. It gains nothing where each caller has a bucket of its own, and does
 	// nothing for capacities below 32, in shadow, and in stores that are in process anyway.
 	Lease bool
+	// Ban blocks callers that are denied here again and again; the zero value blocks nobody. A
+	// denial at such a level costs a second call to the store, which counts it.
+	Ban Ban
 
 	scope scope
 }
@@ -121,6 +124,12 @@ func (l *Level) validate() error {
 	}
 	if l.OnFailure > Closed {
 		return fmt.Errorf("OnFailure is %d, want Local, Open or Closed", int(l.OnFailure))
+	}
+	if err := l.Ban.validate(); err != nil {
+		return err
+	}
+	if l.Shadow && l.Ban != (Ban{}) {
+		return errors.New("ban is set on a shadow level, which denies nobody: want one of the two")
 	}
 	if len(l.Limits) == 0 {
 		return errors.New("limits is empty, want at least one; core.Unlimited to admit everything")

@@ -89,6 +89,9 @@ func (l *Limiter) SetPolicy(p Policy, opts ...Option) error {
 // the allow list come first, and ask no store.
 func (l *Limiter) Check(ctx context.Context, r Request) Decision {
 	d := l.decide(ctx, r, l.store.Take)
+	if !d.Allowed && d.account != nil {
+		d.account.strike(ctx)
+	}
 	for _, observe := range l.current.Load().observers {
 		observe(d)
 	}

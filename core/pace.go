@@ -31,7 +31,7 @@ func (d Decision) tooLate(ctx context.Context, most time.Duration) Decision {
 	if a == nil {
 		return d // made by hand
 	}
-	for i := range a.outcomes {
+	for i := range a.shown {
 		if o := &a.outcomes[i]; !a.buckets[i].Shadow && o.Delay > most {
 			o.Admits, o.RetryAfter = false, o.Delay-most
 			if chosen < 0 || o.RetryAfter > a.outcomes[chosen].RetryAfter {

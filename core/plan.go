@@ -34,6 +34,7 @@ type planLevel struct {
 	route  string // "" when the bucket is shared with other routes
 	limits []planLimit
 	tiers  *tiers
+	ban    *planLimit // nil: nobody is banned
 }
 
 type planLimit struct {
@@ -92,6 +93,10 @@ func (t *table) plan(endpoint string, p Policy, own []bool) *plan {
 			pl.route = endpoint
 		}
 		pl.limits = t.limits(&pl, level.Limits, periodOf)
+		if level.Ban != (Ban{}) {
+			pl.ban = &planLimit{Limit: level.Ban.limit(), prefix: keyPrefix(t.name, pl.route, level.Name, "ban", "b", 1)}
+			out.limits++
+		}
 		out.levels = append(out.levels, pl)
 		out.limits += len(pl.limits)
 	}
@@ -125,6 +130,9 @@ func (p *plan) check(store Store) error {
 		l := &p.levels[i]
 		if l.OnFailure == Local && !traits.Local {
 			return fmt.Errorf("level %q: OnFailure is Local but the store has no local half: wrap it in fallback.New, or choose Open or Closed", l.Name)
+		}
+		if l.ban != nil && !traits.Bans {
+			return fmt.Errorf("level %q: ban is set, and the store has no bans", l.Name)
 		}
 		for _, limit := range l.limits {
 			if err := traits.runs(limit.Limit); err != nil {

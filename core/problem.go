@@ -7,6 +7,7 @@ const (
 	problemTypes    = "https://iana.org/assignments/http-problem-types#"
 	quotaExceeded   = "quota-exceeded"
 	reducedCapacity = "temporary-reduced-capacity"
+	abnormalUsage   = "abnormal-usage-detected"
 )
 
 // ProblemType is the media type of Problem (RFC 9457).
@@ -22,6 +23,8 @@ func (d Decision) Problem() []byte {
 	switch d.Reason {
 	case StoreFailed:
 		kind, title = problemTypes+reducedCapacity, "Request cannot be satisfied due to temporary server capacity constraints"
+	case Banned:
+		kind, title = problemTypes+abnormalUsage, "Request not satisfied due to detection of abnormal request pattern"
 	case Never:
 		detail = "The request costs more than the policy ever admits; waiting does not help."
 	case Listed:
@@ -46,7 +49,7 @@ func (d *Decision) appendViolated(b []byte) []byte {
 		return b
 	}
 	n := 0
-	for i := range a.buckets {
+	for i := range a.shown {
 		if a.buckets[i].Shadow || a.rank(i) < rankDenied {
 			continue
 		}

@@ -61,7 +61,7 @@ func (a *account) giveBack(ctx context.Context, units int64) error {
 
 // charged are the buckets that were charged, at a cost of units.
 func (a *account) charged(units int64) (buckets []Bucket, outcomes []Outcome) {
-	for i := range a.buckets {
+	for i := range a.shown {
 		if a.outcomes[i].Charged {
 			b := a.buckets[i]
 			b.Cost = units

@@ -15,6 +15,7 @@ type shape struct {
 	offset   time.Duration
 	calendar Calendar
 	zone     *time.Location
+	ban      Ban
 }
 
 func (l Limit) extra() shape {

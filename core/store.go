@@ -50,6 +50,7 @@ type Store interface {
 type Traits struct {
 	Algorithms []Algorithm // those it can run
 	Shapes     bool        // it heeds what WithStep, WithStart, WithOffset and PerCalendar say of a limit
+	Bans       bool        // it has buckets of bans (see Limit.Ban)
 	Local      bool        // it answers even when a shared store behind it cannot
 }
 

@@ -11,6 +11,9 @@ import (
 // least one, and refilled at the share of its rate.
 func (s *Store) scaled(b *core.Bucket) core.Bucket {
 	local := *b
+	if b.Limit.Ban() != (core.Ban{}) {
+		return local
+	}
 	l := core.Limit{Quota: b.Limit.Quota, Period: b.Limit.Period, Burst: b.Limit.Capacity()}
 	if s.share < 1 {
 		l.Burst = max(1, int64(float64(l.Burst)*s.share+1e-6)) // a share such as 1/3 is not exact

@@ -1,6 +1,10 @@
 package memstore
 
-import "github.com/tierlimit/tierlimit/core"
+import (
+	"strings"
+
+	"github.com/tierlimit/tierlimit/core"
+)
 
 // request is the buckets of one call, whose shards it locks together.
 type request struct {
@@ -160,7 +164,10 @@ func (s *Store) write(r *request, i int) {
 // writeWide is write for a bucket that is more than an instant.
 func (s *Store) writeWide(r *request, i int) {
 	sl := &r.slots[i]
-	h := held{sl.wide.held, sl.wide.Ends(&sl.wide.held)}
+	h := held{State: sl.wide.held, ends: sl.wide.Ends(&sl.wide.held)}
+	if b := &r.buckets[i]; b.Limit.Ban() != (core.Ban{}) {
+		h.key = strings.Clone(b.Key)
+	}
 	if sl.spill {
 		s.overflow.states[overflowOf(&r.buckets[i])] = h
 		return

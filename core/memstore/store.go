@@ -111,6 +111,7 @@ func (s *Store) Traits() core.Traits {
 	return core.Traits{
 		Algorithms: []core.Algorithm{core.TokenBucket, core.LeakyBucket, core.FixedWindow, core.SlidingWindow, core.SlidingLog},
 		Shapes:     true,
+		Bans:       true,
 		Local:      true,
 	}
 }

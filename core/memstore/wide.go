@@ -14,6 +14,7 @@ type held struct {
 	counter.State
 
 	ends int64
+	key  string // of a bucket of bans, so that they can be listed
 }
 
 // weight is how many entries it counts as: each entry of a log is one.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/internal/counter"
 )
 
 const (
@@ -47,26 +48,42 @@ func (d *denials) track(c *call) {
 	c.since = d.now()
 	for i := range c.units {
 		u := &c.units[i]
-		u.hash = maphash.String(d.seed, u.key)
+		u.hash = d.hash(u.key, u.limit())
 		u.epoch = d.epochs[u.hash%denialEpochs].Load()
 	}
 }
 
+// hash names a bucket. What is remembered of one that is more than an instant is true of one quota only.
+func (d *denials) hash(key string, l core.Limit) uint64 {
+	hash := maphash.String(d.seed, key)
+	if !counter.Plain(l) {
+		hash += uint64(l.Quota) * 0x9e3779b97f4a7c15 // odd, so that every bit of the quota tells
+	}
+	return hash
+}
+
 // refuses answers a request of which a bucket is known to hold too little. Requests with a bucket in
-// shadow are not answered: that one would have to be charged.
+// shadow are not answered: that one would have to be charged. Where denials are counted, only a ban
+// is an answer.
 func (d *denials) refuses(buckets []core.Bucket, out []core.Outcome) bool {
 	table := d.table.Load()
 	if table == nil {
 		return false
 	}
-	now, found := d.now(), false
+	now, found, counted := d.now(), false, false
+	for i := range buckets {
+		counted = counted || buckets[i].Limit.Ban() != core.Ban{}
+	}
 	for i := range buckets {
 		b := &buckets[i]
 		if b.Shadow {
 			return false
 		}
 		out[i] = core.Outcome{Source: core.FromCache, Skipped: true}
-		if o, ok := d.recall(table, maphash.String(d.seed, b.Key), now); ok {
+		if counted && b.Limit.Ban() == (core.Ban{}) {
+			continue
+		}
+		if o, ok := d.recall(table, d.hash(b.Key, b.Limit), now); ok {
 			found = o.tell(b, now, &out[i]) || found
 		}
 	}
@@ -99,15 +116,11 @@ func (d *denials) learn(c *call) {
 	now := d.now()
 	for i := range c.units {
 		u := &c.units[i]
-		if u.wide != nil {
+		m, known := table.place(u.hash)
+		if !known && admitted {
 			continue
 		}
-		debt := u.debt
-		if c.charged(u, admitted) {
-			debt += u.cost
-		}
-		m, known := table.place(u.hash)
-		if owes := u.rate.Duration(debt); (known || !admitted) && owes < 1<<61 {
+		if owes := u.owes(c.charged(u, admitted)); owes < 1<<61 {
 			d.keep(m, u, owed{c.since + int64(owes), c.since, now - c.since})
 		}
 	}
@@ -123,12 +136,9 @@ func (d *denials) relearn(c *call) {
 	now := d.now()
 	for i := range c.units {
 		u := &c.units[i]
-		if u.wide != nil {
-			continue
-		}
 		u.epoch++
 		m, _ := table.place(u.hash)
-		if owes := u.rate.Duration(u.debt); owes < 1<<61 {
+		if owes := u.owes(false); owes < 1<<61 {
 			d.keep(m, u, owed{c.since + int64(owes), c.since, now - c.since})
 		}
 	}
@@ -153,7 +163,7 @@ func (d *denials) forget(c *call) {
 	}
 	table := d.table.Load()
 	for i := range c.units {
-		hash := maphash.String(d.seed, c.units[i].key)
+		hash := d.hash(c.units[i].key, c.units[i].limit())
 		d.epochs[hash%denialEpochs].Add(1)
 		if table == nil {
 			continue

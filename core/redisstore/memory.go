@@ -2,8 +2,10 @@ package redisstore
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/internal/counter"
 	"github.com/tierlimit/tierlimit/core/internal/tokenbucket"
 )
 
@@ -38,7 +40,7 @@ type memory struct {
 
 // owed is what is remembered of a bucket, in nanoseconds of the memory's clock.
 type owed struct {
-	full  int64 // when it is full, by a clock that read the time before Redis did
+	full  int64 // when it is full, or has a unit again, by a clock that read the time before Redis did
 	since int64 // when that was
 	late  int64 // by how much that clock may have been early
 }
@@ -62,6 +64,9 @@ func (m *memory) store(hash uint64, o owed) {
 
 // tell fills in what is known of a bucket and reports whether it holds too little.
 func (o owed) tell(b *core.Bucket, now int64, out *core.Outcome) bool {
+	if !counter.Plain(b.Limit) {
+		return o.tellUnit(b, now, out)
+	}
 	rate, err := tokenbucket.Compile(b.Limit.Quota, b.Limit.Period, b.Limit.Capacity())
 	least := max(rate.Ticks(o.full-now), 0)
 	if err != nil || least > rate.Capacity {
@@ -75,4 +80,15 @@ func (o owed) tell(b *core.Bucket, now int64, out *core.Outcome) bool {
 	}
 	out.Remaining, out.ResetAfter = rate.Remaining(most), rate.Next(most)
 	return !rate.Admits(least, cost)
+}
+
+// tellUnit is tell for a bucket of which it is known when it has one unit again: nothing is known of a
+// higher cost.
+func (o owed) tellUnit(b *core.Bucket, now int64, out *core.Outcome) bool {
+	if b.Cost != 1 || o.full <= now {
+		return false
+	}
+	wait := time.Duration(o.full + o.late - now)
+	out.Skipped, out.RetryAfter, out.ResetAfter = false, wait, wait
+	return true
 }

@@ -12,7 +12,7 @@ type script struct{ text, sha string }
 var (
 	// quick is for what most batches are made of, general for everything. They decide alike.
 	quick   = newScript(luaQuick)
-	general = newScript(luaHead + luaBucket + luaSteps + luaWindow + luaSliding + luaLog + luaJudge + luaSave)
+	general = newScript(luaHead + luaBucket + luaSteps + luaWindow + luaSliding + luaLog + luaBans + luaJudge + luaSave)
 
 	//go:embed lua/quick.lua
 	luaQuick string
@@ -29,6 +29,8 @@ var (
 	luaSliding string
 	//go:embed lua/log.lua
 	luaLog string
+	//go:embed lua/bans.lua
+	luaBans string
 	//go:embed lua/judge.lua
 	luaJudge string
 	//go:embed lua/save.lua

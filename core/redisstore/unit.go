@@ -89,6 +89,28 @@ func (u *unit) admits() bool {
 	return u.rate.Admits(u.debt, u.cost)
 }
 
+// owes is how long from the answer on something is known to be missing: until the bucket is full, or,
+// where it is more than an instant, until it has one unit.
+func (u *unit) owes(charged bool) time.Duration {
+	switch {
+	case u.wide == nil && charged:
+		return u.rate.Duration(u.debt + u.cost)
+	case u.wide == nil:
+		return u.rate.Duration(u.debt)
+	case charged:
+		return 0 // what is left has not been worked out yet
+	}
+	return u.wide.Look(&u.wide.state, u.wide.now, 1).Wait
+}
+
+// limit is the zero Limit, which is a plain one, where the rate is all that is known.
+func (u *unit) limit() (l core.Limit) {
+	if u.wide != nil {
+		l = u.wide.limit
+	}
+	return l
+}
+
 // outcome works out what the script did and what a client is told, by the same integers.
 func (u *unit) outcome(now core.Receipt, charged bool) core.Outcome {
 	o := core.Outcome{Source: core.FromShared, Admits: u.admits(), Charged: charged}

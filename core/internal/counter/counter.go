@@ -63,7 +63,7 @@ type Counter interface {
 
 // Plain reports whether the instant of a token bucket is all there is to a limit.
 func Plain(l core.Limit) bool {
-	return l.Algorithm == core.LeakyBucket || (l.Algorithm == core.TokenBucket && l.Step() == 0 && l.Start() == l.Capacity())
+	return l.Algorithm == core.LeakyBucket || (l.Algorithm == core.TokenBucket && !l.Shaped())
 }
 
 // Of makes the Counter of a limit at a time, or returns nil for one that is Plain. The limit is valid.
@@ -71,6 +71,8 @@ func Of(l core.Limit, now int64) Counter {
 	switch {
 	case Plain(l):
 		return nil
+	case l.Ban() != core.Ban{}:
+		return newBans(l.Ban())
 	case l.Algorithm == core.FixedWindow:
 		return newFixed(l, now)
 	case l.Algorithm == core.SlidingWindow:
