@@ -14,6 +14,8 @@ func (e *DeniedError) Error() string {
 		return "rate limiter unavailable"
 	case d.Reason == Listed:
 		return "forbidden: on the deny list"
+	case d.Reason == Banned:
+		return fmt.Sprintf("banned for exceeding the rate limit repeatedly: level %s, for %v", d.Level, d.RetryAfter)
 	case d.RetryAfter > 0:
 		return fmt.Sprintf("rate limit exceeded: level %s, retry after %v", d.Level, d.RetryAfter)
 	}

@@ -22,6 +22,7 @@ const (
 	ReasonNotChecked  = "RATE_LIMIT_NOT_CHECKED"
 	ReasonInvalidCost = "RATE_LIMIT_COST_INVALID"
 	ReasonDenyListed  = "DENY_LISTED"
+	ReasonBanned      = "ABNORMAL_USAGE_DETECTED"
 )
 
 // Status is what a client is told of a refusal; OK for an allowed decision.
@@ -30,7 +31,7 @@ const (
 // QuotaFailure, one violation for each limit that refused. UNAVAILABLE would be wrong: clients
 // retry it at once. It is the answer where the store failed, which is not the client's fault, and
 // then no wait is made up. A negative cost is INVALID_ARGUMENT, since it will be the same again. The
-// deny list is PERMISSION_DENIED.
+// deny list is PERMISSION_DENIED. A ban is RESOURCE_EXHAUSTED too, with a reason of its own.
 // Where the caller's own context ended, its code says so. Nothing in it identifies a caller.
 func Status(d core.Decision) *status.Status {
 	switch {
@@ -47,11 +48,15 @@ func Status(d core.Decision) *status.Status {
 	case d.Reason == core.Invalid:
 		return detailed(codes.InvalidArgument, "cost of the call is not valid", errorInfo(d, ReasonInvalidCost))
 	}
-	details := []protoadapt.MessageV1{&errdetails.QuotaFailure{Violations: violations(d)}, errorInfo(d, ReasonExceeded)}
+	message, reason := "rate limit exceeded", ReasonExceeded
+	if d.Reason == core.Banned {
+		message, reason = "banned for exceeding the rate limit repeatedly", ReasonBanned
+	}
+	details := []protoadapt.MessageV1{&errdetails.QuotaFailure{Violations: violations(d)}, errorInfo(d, reason)}
 	if d.RetryAfter > 0 {
 		details = slices.Insert(details, 0, protoadapt.MessageV1(&errdetails.RetryInfo{RetryDelay: durationpb.New(d.RetryAfter)}))
 	}
-	return detailed(codes.ResourceExhausted, "rate limit exceeded", details...)
+	return detailed(codes.ResourceExhausted, message, details...)
 }
 
 func detailed(code codes.Code, message string, details ...protoadapt.MessageV1) *status.Status {

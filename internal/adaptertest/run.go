@@ -21,6 +21,7 @@ var groups = map[string]group{
 	"identity":     identityCases,
 	"levels":       levelCases,
 	"lists":        listCases,
+	"bans":         banCases,
 	"load":         loadCases,
 	"proxies":      proxyCases,
 	"refunds":      refundCases,
