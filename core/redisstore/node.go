@@ -113,11 +113,15 @@ func (n *node) exec(ctx context.Context, tags []*batch) {
 		cmds[i] = once{redis.NewIntSliceCmd(ctx, t.args...)}
 		_ = pipe.Process(ctx, cmds[i]) // only queues
 	}
+	confirmation := n.cluster.store.addWait(ctx, pipe)
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for i, t := range tags {
 		t.reply, t.err = cmds[i].Val(), cmds[i].Err()
 		if _, answered := errorReply(t.err); t.err != nil && !answered && len(t.reply) > 0 {
 			t.err = nil // the connection broke behind this reply
+		}
+		if t.err == nil {
+			t.err = confirmation.err()
 		}
 	}
 }
@@ -132,6 +136,9 @@ func (n *node) redirect(ctx context.Context, t *batch) (reply []int64, err error
 		cmd.SetFirstKeyPos(head)
 		cmd.SetStepCount(1) // or the client asks for COMMAND
 		err = n.cluster.client.Process(ctx, cmd)
+		if err == nil && n.cluster.store.replicas > 0 {
+			return nil, errUnconfirmed // WAIT would not be on this connection
+		}
 		if err == nil || !isNoScript(err) || t.args[0] == "eval" {
 			return cmd.Val(), err
 		}

@@ -73,6 +73,9 @@ func (s *Store) time() (sec, ns string) {
 func (s *Store) process(ctx context.Context, args []any) ([]int64, error) {
 	cmd := once{redis.NewIntSliceCmd(ctx, args...)}
 	cmd.SetFirstKeyPos(head)
+	if s.replicas > 0 {
+		return s.confirmed(ctx, cmd)
+	}
 	err := s.client.Process(ctx, cmd)
 	return cmd.Val(), err
 }

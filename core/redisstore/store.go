@@ -43,8 +43,12 @@ type Store struct {
 	hangar  hangar
 	denials denials
 	leases  leases
-	watch   watchers
-	closed  atomic.Bool
+
+	replicas int       // that have to confirm each call
+	pipes    pipeliner // the client, where they have to
+
+	watch  watchers
+	closed atomic.Bool
 }
 
 // Option configures a Store.
@@ -142,6 +146,9 @@ func New(client Client, opts ...Option) (*Store, error) {
 		s.cluster = newCluster(s, c)
 	case *redis.Ring:
 		return nil, fmt.Errorf("redisstore: client is a %T, want a *redis.Client or a *redis.ClusterClient", client)
+	}
+	if s.pipes, _ = s.client.(pipeliner); s.replicas > 0 && s.pipes == nil {
+		return nil, fmt.Errorf("redisstore: client is a %T, which has no pipelines, want a *redis.Client or a *redis.ClusterClient with WithWait", client)
 	}
 	s.denials.open(s.clock)
 	if s.hangar.now = s.clock; s.clock == nil {
