@@ -1,0 +1,118 @@
+package shaper_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/internal/redistest"
+	"github.com/tierlimit/tierlimit/shaper"
+)
+
+// offsets are the record's starts from the first one on.
+func (r *record) offsets() []time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := make([]time.Duration, len(r.at))
+	for i := range r.at {
+		at[i] = r.at[i].Sub(r.at[0])
+	}
+	slices.Sort(at)
+	return at
+}
+
+// Each worker has a client and a queue of its own, as replicas do. Repetitions count too.
+func TestWorkersShareThePace(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limit   core.Limit
+		workers int
+		jobs    int
+		slack   int // starts that may come on top in a window of one period
+	}{
+		{core.PerSecond(50), 3, 150, 0},
+		{core.Per(10, 200*time.Millisecond), 40, 100, 0}, // more workers than jobs in a period
+		{core.Per(100, 100*time.Millisecond), 8, 1500, 5},
+		{core.Per(1, 1500*time.Millisecond), 4, 3, 0}, // slower than slots are given ahead
+	} {
+		t.Run(c.limit.String(), func(t *testing.T) {
+			server := redistest.Start(t)
+			var r record
+			q := open(t, server.Client(t), c.limit)
+			for i := range c.jobs {
+				add(t, q, fmt.Sprint(i))
+			}
+			for range c.workers {
+				work(t, open(t, server.Client(t), c.limit, shaper.WithRetryAfter(0)), 1, func(_ context.Context, j shaper.Job) error {
+					r.note(j)
+					if len(j.Payload) == 2 && j.Payload[1] == '7' && j.Attempt == 1 {
+						return context.Canceled
+					}
+					return nil
+				})
+			}
+			drained(t, q, 30*time.Second)
+			at := r.offsets()
+			most, want := densest(at, c.limit.Period), int(c.limit.Quota)+1+c.slack
+			rate := float64(len(at)-1) / at[len(at)-1].Seconds()
+			wanted := float64(c.limit.Quota) / c.limit.Period.Seconds()
+			t.Logf("%d starts at %.2f a second of %.2f, at most %d in a period", len(at), rate, wanted, most)
+			if most > want {
+				t.Errorf("%d starts in %v, want at most %d", most, c.limit.Period, want)
+			}
+			if rate < 0.97*wanted && !raceEnabled {
+				t.Errorf("%.2f starts a second, want at least 0.97 of %.2f", rate, wanted)
+			}
+		})
+	}
+}
+
+// Without this, one slow reply or late timer would put a start beside the next one's.
+func TestMissedSlotIsNotUsed(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.StartProxy(t, server.Addr())
+	q := open(t, connectTo(t, proxy.Addr()), core.PerSecond(20))
+	var r record
+	add(t, q, "a")
+	stop := work(t, q, 1, r.handle)
+	drained(t, q, 5*time.Second)
+	for round := range 10 {
+		add(t, q, fmt.Sprint(round))
+		if round%3 == 1 {
+			proxy.SetDelay(80 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
+			proxy.SetDelay(0)
+		}
+	}
+	drained(t, q, 20*time.Second)
+	stop()
+	at := r.offsets()
+	for i := range at[1:] {
+		if gap := at[i+1] - at[i]; gap < 25*time.Millisecond {
+			t.Errorf("starts %d and %d are %v apart, want 50ms less half of it at most", i, i+1, gap)
+		}
+	}
+	t.Log(at)
+}
+
+// A path that is slow for good is no lateness: it is the same for all starts.
+func TestFarRedisDoesNotStopTheQueue(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.StartProxy(t, server.Addr())
+	near := open(t, server.Client(t), core.PerSecond(100))
+	for i := range 60 {
+		add(t, near, fmt.Sprint(i))
+	}
+	proxy.SetDelay(40 * time.Millisecond)
+	var r record
+	work(t, open(t, connectTo(t, proxy.Addr()), core.PerSecond(100)), 30, r.handle)
+	drained(t, near, 20*time.Second)
+	if most := densest(r.offsets(), 100*time.Millisecond); most > 12 {
+		t.Errorf("%d starts in 100 ms", most)
+	}
+}
