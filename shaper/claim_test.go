@@ -137,6 +137,68 @@ func TestWorkerThatLostItsJobIsTold(t *testing.T) {
 	}
 }
 
+// Many jobs that others work on, or that rest, do not hide an abandoned one behind them.
+func TestAbandonedJobIsFoundBehindManyOthers(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	q := open(t, server.Client(t), fast, shaper.WithClaimAfter(time.Hour))
+	server.Do(t, "XGROUP", "CREATE", jobsKey, "workers", "0", "MKSTREAM")
+	var held []string
+	for i := range 700 {
+		held = append(held, fmt.Sprint(i))
+	}
+	ids := add(t, q, held...)
+	steal(t, server, len(held))
+	last := ids[len(ids)-1]
+	server.Do(t, "XCLAIM", jobsKey, "workers", "dead:1:x", 0, last, "IDLE", time.Hour.Milliseconds(), "JUSTID")
+	var r record
+	work(t, q, 1, r.handle)
+	eventually(t, 10*time.Second, "the abandoned job", func() bool { return len(r.all()) == 1 })
+	if j := r.all()[0]; j.ID != last {
+		t.Errorf("%+v", j)
+	}
+}
+
+// It may finish before it hears of that.
+func TestWordOfAWorkerThatLostItsJobCountsForNothing(t *testing.T) {
+	t.Parallel()
+	for name, result := range map[string]error{"failed": errors.New("no"), "done": nil} {
+		for _, attempts := range []int{1, 9} {
+			t.Run(fmt.Sprint(name, attempts), func(t *testing.T) {
+				t.Parallel()
+				server := redistest.Start(t)
+				loser := open(t, server.Client(t), fast, shaper.WithClaimAfter(time.Hour), shaper.WithAttempts(attempts))
+				begun, end := make(chan struct{}), make(chan struct{})
+				stop := work(t, loser, 1, func(context.Context, shaper.Job) error {
+					close(begun)
+					<-end
+					return result
+				})
+				id := add(t, loser, "contested")[0]
+				<-begun
+				server.Do(t, "XCLAIM", jobsKey, "workers", "other:1:x", 0, id, "JUSTID")
+				close(end)
+				eventually(t, 5*time.Second, "the loser is idle", func() bool {
+					return result == nil || strings.Contains(fmt.Sprint(server.Do(t, "CLIENT", "LIST")), "cmd=xreadgroup")
+				})
+				if result == nil { // done is done, whoever has it
+					drained(t, loser, 5*time.Second)
+				}
+				stop()
+				want := shaper.Stats{Backlog: 1, InProgress: 1}
+				if result == nil {
+					want = shaper.Stats{Done: 1}
+				}
+				got := stats(t, loser)
+				got.Oldest = 0
+				if got != want {
+					t.Errorf("%+v, want %+v", got, want)
+				}
+			})
+		}
+	}
+}
+
 func TestJobDeletedFromOutsideIsNoObstacle(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -11,10 +11,10 @@
 // reaches Redis a job has no other. Handlers must bear a repetition all the same: a worker that dies after
 // the work and before it could say so leaves a job that is done again.
 //
-// All starts over all workers, repetitions included, are Period/Quota apart, on Redis' clock. A worker
-// that wakes up late takes another slot instead of starting late, so that any Period holds
-// at most Quota + 1 starts as the workers see them, where units are 10 ms apart or more; above that
-// rate up to 5 ms of starts come on top.
+// All starts over all workers, repetitions included, have slots Period/Quota apart, on Redis' clock. A
+// worker that would start later than most of that after its slot takes another slot instead, so that any Period holds
+// at most Quota + 1 starts where slots are 10 ms apart or more; where they are closer, what 5 ms hold
+// can come on top. A missed slot is lost: what does not keep up never catches up by a burst.
 //
 // The queue lives as long as its Redis: what a server loses when it crashes or fails over is lost, so
 // persist (appendonly) what matters, and do not let it evict (noeviction, or a volatile policy; no key of a
@@ -27,4 +27,6 @@
 //	~tierlimit:* +evalsha +eval +xack +xadd +xautoclaim +xclaim +xdel +xgroup|create
 //	+xgroup|delconsumer +xinfo|consumers +xinfo|groups +xlen +xpending +xrange +xreadgroup
 //	+hincrby +hmget +time +mget +set +incrby +pexpire +del
+//
+// A Cluster's client needs +cluster|slots, +command and +asking beside that.
 package shaper

@@ -67,6 +67,7 @@ func (w *worker) await(ctx context.Context) (*claim, error) {
 		Group: group, Consumer: w.id, Streams: []string{w.keys.jobs, ">"}, Count: 1,
 		Block: jittered(min(idleBlock, w.claimAfter)),
 	}).Result()
+	w.relearn(ctx, err)
 	switch {
 	case errors.Is(err, redis.Nil):
 		return nil, nil

@@ -132,5 +132,8 @@ func eventually(t testing.TB, within time.Duration, what string, cond func() boo
 // drained waits until the queue has no unfinished job.
 func drained(t testing.TB, q *shaper.Queue, within time.Duration) {
 	t.Helper()
-	eventually(t, within, "an empty queue", func() bool { return stats(t, q).Backlog == 0 })
+	eventually(t, within, "an empty queue", func() bool {
+		s, err := q.Stats(context.Background())
+		return err == nil && s.Backlog == 0
+	})
 }

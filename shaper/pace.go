@@ -11,7 +11,8 @@ import (
 
 // pace is a worker's view of the tempo.
 type pace struct {
-	*tempo
+	tempo
+	store core.Store
 	trips []time.Duration // how long the latest calls took, as many as recent
 	turn  int
 }
@@ -21,6 +22,10 @@ const recent = 16
 // slot is when a job may be started, on this process' monotonic clock. Redis' own instant of it lies
 // before due, by at most the time that its reply took.
 type slot struct{ due, latest time.Time }
+
+// lead is how long before a slot its job is marked as started: some round trips, so that the mark is
+// out of the way by then.
+func (p *pace) lead() time.Duration { return max(50*time.Millisecond, 4*slices.Min(p.trips)) }
 
 // missed reports whether a start now would come so late that it could crowd with those after it.
 func (s slot) missed() bool { return time.Now().After(s.latest) }

@@ -79,10 +79,14 @@ func New(client Client, name string, limit core.Limit, opts ...Option) (*Queue, 
 	base := q.prefix + ":shaper:{" + name + "}:"
 	q.keys = keys{jobs: base + "jobs", dead: base + "dead", counts: base + "counts"}
 	var err error
-	if q.tempo, err = newTempo(client, q.prefix, name, limit); err != nil {
+	if q.tempo, err = newTempo(name, limit); err != nil {
 		return nil, fmt.Errorf("shaper: %w", err)
 	}
-	return q, nil
+	trial, err := openStore(client, q.prefix) // it knows which clients will do
+	if err != nil {
+		return nil, fmt.Errorf("shaper: %w", err)
+	}
+	return q, trial.Close()
 }
 
 // Close ends every Work of this Queue as if its context had ended, waits for them, and makes all
@@ -96,7 +100,7 @@ func (q *Queue) Close() error {
 	}
 	q.mu.Unlock()
 	q.workers.Wait()
-	return q.tempo.store.Close()
+	return nil
 }
 
 // enter makes a worker's context, which Close ends too. leave must be called.

@@ -67,7 +67,19 @@ func (q *Queue) send(ctx context.Context, key int8, line ...any) (any, error) {
 	cmd := once{redis.NewCmd(ctx, line...)}
 	cmd.SetFirstKeyPos(key)
 	err := q.client.Process(ctx, cmd)
+	q.relearn(ctx, err)
 	return cmd.Val(), err
+}
+
+// relearn has a Cluster's client read the slot map after a failure. By itself it would go on asking a
+// primary that is gone for up to a minute.
+func (q *Queue) relearn(ctx context.Context, err error) {
+	if err == nil || replyOf(err) != "" {
+		return
+	}
+	if c, ok := q.client.(interface{ ReloadState(ctx context.Context) }); ok {
+		c.ReloadState(ctx) // in the background, and not too often
+	}
 }
 
 // once is a command that the client must not repeat: when its reply is lost, nobody knows whether

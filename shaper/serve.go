@@ -34,28 +34,28 @@ func (w *worker) serve(ctx context.Context, j *claim) {
 	w.settle(late, j, err, context.Cause(handler))
 }
 
-// start waits for a slot that the job can be started in, marks it as started, and reports whether
-// it is to be.
+// start waits for a slot that the job can be started in, marks it as started shortly before, and
+// reports whether it is to be.
 func (w *worker) start(ctx context.Context, j *claim) bool {
-	calls := context.WithoutCancel(ctx)
 	for {
+		whose := mine
 		s, err := w.pace.reserve(ctx)
 		if err == nil {
+			err = sleep(ctx, time.Until(s.due)-w.pace.lead())
+		}
+		if err == nil {
+			whose, err = w.hold(context.WithoutCancel(ctx), j, as{starts: j.starts + 1})
+		}
+		if err == nil && whose == mine {
+			w.well()
 			err = sleep(ctx, time.Until(s.due))
 		}
-		whose := mine
-		if err == nil && !s.missed() {
-			whose, err = w.hold(calls, j, as{starts: j.starts + 1})
-		}
 		switch {
-		case ctx.Err() != nil:
+		case ctx.Err() != nil, whose != mine:
 			return false
 		case err != nil:
 			w.rest(ctx, err)
-		case whose != mine:
-			return false
 		case !s.missed():
-			w.well()
 			j.starts++
 			return true
 		}

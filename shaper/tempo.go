@@ -9,9 +9,8 @@ import (
 	"github.com/tierlimit/tierlimit/core/redisstore"
 )
 
-// tempo is where a queue's pace is kept: one bucket that all its workers share.
+// tempo is a queue's pace: one bucket that all its workers share.
 type tempo struct {
-	store  core.Store
 	bucket core.Bucket
 	unit   time.Duration // between two slots
 	slack  time.Duration // by how much a start may miss its slot
@@ -27,12 +26,12 @@ const (
 	// minSlack is what timers and the network take; with less, fast queues would find most of their
 	// slots missed.
 	minSlack = 5 * time.Millisecond
-	// patience is the store's budget. A late answer's slot is given back although later ones may be
-	// out, so there must hardly be any.
+	// patience is the budget of the bucket's store. A late answer's slot is given back although later
+	// ones may be out, so there must hardly be any.
 	patience = 5 * time.Second
 )
 
-func newTempo(client Client, prefix, name string, limit core.Limit) (tempo, error) {
+func newTempo(name string, limit core.Limit) (tempo, error) {
 	switch {
 	case limit == core.Unlimited || limit == core.BlockAll:
 		return tempo{}, fmt.Errorf("limit is %v, want one with a quota and a period", limit)
@@ -49,17 +48,19 @@ func newTempo(client Client, prefix, name string, limit core.Limit) (tempo, erro
 		return tempo{}, errors.New("limit: period is more than a year for each unit of the quota, want less")
 	}
 	slots := min(max(int64(ahead/unit), 2), maxSlots)
-	store, err := redisstore.New(client, redisstore.WithPrefix(prefix), redisstore.WithBudget(patience), redisstore.WithDenyCache(0))
-	if err != nil {
-		return tempo{}, err
-	}
 	return tempo{
-		store: store, unit: unit, slack: max(unit/2, minSlack), spread: time.Duration(slots-1) * unit / 2,
+		unit: unit, slack: max(unit-unit/8, minSlack), spread: time.Duration(slots-1) * unit / 2,
 		bucket: core.Bucket{
 			Key: "shaper:{" + name + "}:pace", Cost: 1, Level: "shaper",
 			Limit: limit.With(core.TokenBucket).WithBurst(slots),
 		},
 	}, nil
+}
+
+// openStore makes the store of one worker. One for all would gather what they ask for into few calls,
+// and a worker that has to wait for the next call misses its slot.
+func openStore(client Client, prefix string) (core.Store, error) {
+	return redisstore.New(client, redisstore.WithPrefix(prefix), redisstore.WithBudget(patience), redisstore.WithDenyCache(0))
 }
 
 // delay is after how long the unit that was taken has its turn. A token bucket whose burst is the

@@ -34,7 +34,12 @@ func (q *Queue) Work(ctx context.Context, handle func(ctx context.Context, j Job
 		return err
 	}
 	defer leave()
-	w := &worker{Queue: q, id: workerID(), handle: handle, pace: pace{tempo: &q.tempo}, look: "0-0"}
+	store, err := openStore(q.client, q.prefix)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	w := &worker{Queue: q, id: workerID(), handle: handle, pace: pace{tempo: q.tempo, store: store}, look: "0-0"}
 	w.sweep(ctx, "")
 	for ctx.Err() == nil {
 		j, err := w.fetch(ctx)

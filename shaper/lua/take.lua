@@ -5,13 +5,21 @@
 -- started.
 local jobs, group, me = KEYS[1], ARGV[1], ARGV[2]
 
-local look = redis.call('XAUTOCLAIM', jobs, group, me, ARGV[3], ARGV[4], 'COUNT', 1, 'JUSTID')
-local id = look[2][1]
+-- One XAUTOCLAIM looks at ten jobs that workers have. Where many failed jobs rest, an abandoned one
+-- behind them has to be found as well.
+local cursor, id = ARGV[4], nil
+for _ = 1, 20 do
+  local look = redis.call('XAUTOCLAIM', jobs, group, me, ARGV[3], cursor, 'COUNT', 1, 'JUSTID')
+  cursor, id = look[1], look[2][1]
+  if id or cursor == '0-0' then
+    break
+  end
+end
 if id then
   local entry = redis.call('XRANGE', jobs, id, id)[1]
   if entry then
     local pending = redis.call('XPENDING', jobs, group, id, id, 1)[1]
-    return {look[1], id, entry[2][2], pending[4] - 1} -- Redis counts the first delivery as one
+    return {cursor, id, entry[2][2], pending[4] - 1} -- Redis counts the first delivery as one
   end
   redis.call('XACK', jobs, group, id) -- somebody deleted it from outside
 end
@@ -19,6 +27,6 @@ end
 local new = redis.call('XREADGROUP', 'GROUP', group, me, 'COUNT', 1, 'STREAMS', jobs, '>')
 if new then
   local entry = new[1][2][1]
-  return {look[1], entry[1], entry[2][2], 0}
+  return {cursor, entry[1], entry[2][2], 0}
 end
-return {look[1]}
+return {cursor}
