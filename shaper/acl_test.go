@@ -112,7 +112,7 @@ func TestRightsAreThoseOfTheDocumentation(t *testing.T) {
 			t.Fatal(err)
 		}
 		listed := map[string]bool{}
-		for _, word := range strings.Fields(string(text)) {
+		for word := range strings.FieldsSeq(string(text)) {
 			if strings.HasPrefix(word, "+") && len(word) > 1 || strings.HasPrefix(word, "~") {
 				listed[word] = true
 			}

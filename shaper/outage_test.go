@@ -104,7 +104,7 @@ func TestEndOfAJobIsWrittenOnceRedisIsBack(t *testing.T) {
 	<-begun
 	proxy.SetMode(redistest.Refuse)
 	close(end)
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(2 * time.Second) // longer than the client itself keeps dialling
 	if s := stats(t, watcher); s.Backlog != 1 || s.Done != 0 {
 		t.Errorf("%+v", s)
 	}

@@ -37,7 +37,7 @@ func (w *worker) serve(ctx context.Context, j *claim) {
 // start waits for a slot that the job can be started in, marks it as started shortly before, and
 // reports whether it is to be.
 func (w *worker) start(ctx context.Context, j *claim) bool {
-	for {
+	for ctx.Err() == nil { // a slot that nobody uses is lost
 		whose := mine
 		s, err := w.pace.reserve(ctx)
 		if err == nil {
@@ -60,6 +60,7 @@ func (w *worker) start(ctx context.Context, j *claim) bool {
 			return true
 		}
 	}
+	return false
 }
 
 // try calls the handler. A panic is an error like any other, but for its stack.

@@ -21,7 +21,7 @@ if id then
     local pending = redis.call('XPENDING', jobs, group, id, id, 1)[1]
     return {cursor, id, entry[2][2], pending[4] - 1} -- Redis counts the first delivery as one
   end
-  redis.call('XACK', jobs, group, id) -- somebody deleted it from outside
+  redis.call('XACK', jobs, group, id) -- deleted from outside, which Redis sees by itself from 7 on
 end
 
 local new = redis.call('XREADGROUP', 'GROUP', group, me, 'COUNT', 1, 'STREAMS', jobs, '>')
