@@ -28,5 +28,7 @@
 //	+xgroup|delconsumer +xinfo|consumers +xinfo|groups +xlen +xpending +xrange +xreadgroup
 //	+hincrby +hmget +time +mget +set +incrby +pexpire +del
 //
-// A Cluster's client needs +cluster|slots, +command and +asking beside that.
+// and for a Cluster's client also
+//
+//	+cluster|slots +command +asking
 package shaper

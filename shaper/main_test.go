@@ -104,9 +104,10 @@ type record struct {
 }
 
 func (r *record) note(j shaper.Job) {
+	now := time.Now() // not after waiting for the lock
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.jobs, r.at = append(r.jobs, j), append(r.at, time.Now())
+	r.jobs, r.at = append(r.jobs, j), append(r.at, now)
 }
 
 func (r *record) all() []shaper.Job {

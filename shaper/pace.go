@@ -17,7 +17,10 @@ type pace struct {
 	turn  int
 }
 
-const recent = 16
+const (
+	recent = 64
+	first  = 5 // calls before a slot is taken: those that connect, and some that tell how far Redis is
+)
 
 // slot is when a job may be started, on this process' monotonic clock. Redis' own instant of it lies
 // before due, by at most the time that its reply took.
@@ -34,6 +37,13 @@ func (s slot) missed() bool { return time.Now().After(s.latest) }
 // worker for a while of its own, as those ahead of it need no hurry.
 func (p *pace) reserve(ctx context.Context) (slot, error) {
 	out := make([]core.Outcome, 1)
+	for len(p.trips) < first {
+		asked := time.Now()
+		if err := p.store.Peek(context.WithoutCancel(ctx), []core.Bucket{p.bucket}, out); err != nil {
+			return slot{}, err
+		}
+		p.note(time.Since(asked))
+	}
 	for {
 		asked := time.Now()
 		// Not ctx: a slot that was left would be given back, although later ones may be out.
@@ -55,14 +65,17 @@ func (p *pace) reserve(ctx context.Context) (slot, error) {
 // slot counts the delay from the answer, so that no start is early. What the answer took longer than
 // the shortest of late is lateness already.
 func (p *pace) slot(asked, answered time.Time, delay time.Duration) slot {
-	trip := answered.Sub(asked)
+	p.note(answered.Sub(asked))
+	return slot{due: answered.Add(delay), latest: asked.Add(slices.Min(p.trips) + delay + p.slack)}
+}
+
+func (p *pace) note(trip time.Duration) {
 	if len(p.trips) < recent {
 		p.trips = append(p.trips, trip)
-	} else {
-		p.trips[p.turn] = trip
-		p.turn = (p.turn + 1) % recent
+		return
 	}
-	return slot{due: answered.Add(delay), latest: asked.Add(slices.Min(p.trips) + delay + p.slack)}
+	p.trips[p.turn] = trip
+	p.turn = (p.turn + 1) % recent
 }
 
 // sleep returns ctx's error where that ends first.

@@ -74,20 +74,24 @@ func TestWorkersShareThePace(t *testing.T) {
 	}
 }
 
-// A path that is slow for good is no lateness: it is the same for all starts.
+// A path that is slow for good, and takes longer than a slot may be missed by, is no lateness: it is the same
+// for all starts.
 func TestFarRedisDoesNotStopTheQueue(t *testing.T) {
 	t.Parallel()
+	const quota, jobs = 20, 40
 	server := redistest.Start(t)
 	proxy := redistest.StartProxy(t, server.Addr())
-	near := open(t, server.Client(t), core.PerSecond(100))
-	for i := range 60 {
+	near := open(t, server.Client(t), core.PerSecond(quota))
+	for i := range jobs {
 		add(t, near, fmt.Sprint(i))
 	}
-	proxy.SetDelay(40 * time.Millisecond)
+	proxy.SetDelay(40 * time.Millisecond) // each way
 	var r record
-	work(t, open(t, connectTo(t, proxy.Addr()), core.PerSecond(100)), 30, r.handle)
-	drained(t, near, 20*time.Second)
-	if most := densest(r.offsets(), 100*time.Millisecond); most > 12 {
-		t.Errorf("%d starts in 100 ms", most)
+	work(t, open(t, connectTo(t, proxy.Addr()), core.PerSecond(quota)), 12, r.handle)
+	drained(t, near, 30*time.Second)
+	at := r.offsets()
+	t.Logf("%d starts in %v", len(at), at[len(at)-1])
+	if most := densest(at, time.Second); most > quota+1 {
+		t.Errorf("%d starts in a second, want at most %d", most, quota+1)
 	}
 }
