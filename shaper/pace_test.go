@@ -24,6 +24,20 @@ func (r *record) offsets() []time.Duration {
 	return at
 }
 
+// densest is the largest number of instants in any window of that width, both ends included.
+func densest(at []time.Duration, window time.Duration) int {
+	at = slices.Clone(at)
+	slices.Sort(at)
+	most, from := 0, 0
+	for i := range at {
+		for at[i]-at[from] > window {
+			from++
+		}
+		most = max(most, i-from+1)
+	}
+	return most
+}
+
 // Each worker has a client and a queue of its own, as replicas do. Repetitions count too.
 func TestWorkersShareThePace(t *testing.T) {
 	t.Parallel()
