@@ -1,6 +1,8 @@
 package shaper
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,4 +76,45 @@ func TestSlotIsNeverEarlyAndMissedWhenTheNextIsNear(t *testing.T) {
 	if fast := tempoOf(t, core.PerSecond(100_000)); fast.slack != minSlack {
 		t.Errorf("slack %v of a fast queue, want %v", fast.slack, minSlack)
 	}
+}
+
+// The call that connects says nothing of how long others will take. If it were all that is known, a start
+// could be as late as that took.
+func TestHowFarTheStoreIsIsKnownBeforeTheFirstSlot(t *testing.T) {
+	t.Parallel()
+	store := &slowAtFirst{Store: memstore.New()}
+	defer store.Close()
+	p := pace{tempo: tempoOf(t, core.PerSecond(50)), store: store}
+	if _, err := p.reserve(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if shortest := slices.Min(p.trips); shortest > 50*time.Millisecond || store.takes != 1 {
+		t.Errorf("the usual call is thought to take %v, and %d slots were taken", shortest, store.takes)
+	}
+	if len(p.trips) != first+1 {
+		t.Errorf("%d calls known, want %d", len(p.trips), first+1)
+	}
+}
+
+// slowAtFirst is a store whose first call connects.
+type slowAtFirst struct {
+	core.Store
+	calls, takes int
+}
+
+func (s *slowAtFirst) call() {
+	if s.calls++; s.calls == 1 {
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func (s *slowAtFirst) Peek(ctx context.Context, b []core.Bucket, out []core.Outcome) error {
+	s.call()
+	return s.Store.Peek(ctx, b, out)
+}
+
+func (s *slowAtFirst) Take(ctx context.Context, b []core.Bucket, out []core.Outcome) error {
+	s.call()
+	s.takes++
+	return s.Store.Take(ctx, b, out)
 }
