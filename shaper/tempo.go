@@ -1,0 +1,71 @@
+package shaper
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/redisstore"
+)
+
+// tempo is a queue's pace: one bucket that all its workers share.
+type tempo struct {
+	bucket core.Bucket
+	unit   time.Duration // between two slots
+	slack  time.Duration // by how much a start may miss its slot
+	spread time.Duration // over which workers that found no slot ask again
+}
+
+const (
+	// ahead is how far in the future a slot may lie. Workers that hold one and die waste it, so a queue
+	// whose workers all die stands still for at most that long, or one slot.
+	ahead = time.Second
+	// maxSlots bounds the slots given out ahead.
+	maxSlots = 1024
+	// minSlack is what timers and the network take; with less, fast queues would find most of their
+	// slots missed.
+	minSlack = 5 * time.Millisecond
+	// patience is the budget of the bucket's store. A late answer's slot is given back although later
+	// ones may be out, so there must hardly be any.
+	patience = 5 * time.Second
+)
+
+func newTempo(name string, limit core.Limit) (tempo, error) {
+	switch {
+	case limit == core.Unlimited || limit == core.BlockAll:
+		return tempo{}, fmt.Errorf("limit is %v, want one with a quota and a period", limit)
+	case limit.Burst != 0:
+		return tempo{}, fmt.Errorf("limit: burst is %d, want 0: WithBacklog bounds the queue", limit.Burst)
+	case limit.Algorithm != core.TokenBucket && limit.Algorithm != core.LeakyBucket:
+		return tempo{}, fmt.Errorf("limit: algorithm is %v, want %v or %v", limit.Algorithm, core.LeakyBucket, core.TokenBucket)
+	}
+	if err := limit.Validate(); err != nil {
+		return tempo{}, fmt.Errorf("limit: %w", err)
+	}
+	unit := (limit.Period-1)/time.Duration(limit.Quota) + 1
+	if unit > 24*365*time.Hour {
+		return tempo{}, errors.New("limit: period is more than a year for each unit of the quota, want less")
+	}
+	slots := min(max(int64(ahead/unit), 2), maxSlots)
+	return tempo{
+		unit: unit, slack: max(unit-unit/8, minSlack), spread: time.Duration(slots-1) * unit / 2,
+		bucket: core.Bucket{
+			Key: "shaper:{" + name + "}:pace", Cost: 1, Level: "shaper",
+			Limit: limit.With(core.TokenBucket).WithBurst(slots),
+		},
+	}, nil
+}
+
+// openStore makes the store of one worker. One for all would gather what they ask for into few calls,
+// and a worker that has to wait for the next call misses its slot.
+func openStore(client Client, prefix string) (core.Store, error) {
+	return redisstore.New(client, redisstore.WithPrefix(prefix), redisstore.WithBudget(patience), redisstore.WithDenyCache(0))
+}
+
+// delay is after how long the unit that was taken has its turn. A token bucket whose burst is the
+// slots that may be given out ahead is a leaky bucket: what it owed before the charge is the queue that
+// the unit has to wait for.
+func (t *tempo) delay(o core.Outcome) time.Duration {
+	return time.Duration(t.bucket.Limit.Burst-o.Remaining-2)*t.unit + o.ResetAfter
+}
