@@ -46,7 +46,7 @@ func (p *pace) reserve(ctx context.Context) (slot, error) {
 	}
 	for {
 		asked := time.Now()
-		// Not ctx: a slot that was left would be given back, although later ones may be out.
+		// Not ctx: a slot that was left would be wasted where later ones are out.
 		err := p.store.Take(context.WithoutCancel(ctx), []core.Bucket{p.bucket}, out)
 		switch answered := time.Now(); {
 		case err != nil:
@@ -54,7 +54,7 @@ func (p *pace) reserve(ctx context.Context) (slot, error) {
 		case out[0].Err != nil:
 			return slot{}, out[0].Err
 		case out[0].Admits:
-			return p.slot(asked, answered, p.delay(out[0])), nil
+			return p.slot(asked, answered, out[0].Delay), nil
 		}
 		if err := sleep(ctx, out[0].RetryAfter+rand.N(p.spread+1)); err != nil {
 			return slot{}, err

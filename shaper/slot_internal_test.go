@@ -31,7 +31,7 @@ func TestDelaysAreUnitsApart(t *testing.T) {
 			if err := store.Take(t.Context(), []core.Bucket{tempo.bucket}, out); err != nil || !out[0].Admits {
 				t.Fatalf("%v: %+v, %v", limit, out[0], err)
 			}
-			delays = append(delays, tempo.delay(out[0]))
+			delays = append(delays, out[0].Delay)
 		}
 		passed := time.Since(begun)
 		for i, d := range delays {

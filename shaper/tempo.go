@@ -26,8 +26,8 @@ const (
 	// minSlack is what timers and the network take; with less, fast queues would find most of their
 	// slots missed.
 	minSlack = 5 * time.Millisecond
-	// patience is the budget of the bucket's store. A late answer's slot is given back although later
-	// ones may be out, so there must hardly be any.
+	// patience is the budget of the bucket's store. The slot of a late answer is wasted where later ones
+	// are out, so there must hardly be any.
 	patience = 5 * time.Second
 )
 
@@ -43,6 +43,9 @@ func newTempo(name string, limit core.Limit) (tempo, error) {
 	if err := limit.Validate(); err != nil {
 		return tempo{}, fmt.Errorf("limit: %w", err)
 	}
+	if limit.Shaped() {
+		return tempo{}, fmt.Errorf("limit is %v, want one without steps or a start", limit)
+	}
 	unit := (limit.Period-1)/time.Duration(limit.Quota) + 1
 	if unit > 24*365*time.Hour {
 		return tempo{}, errors.New("limit: period is more than a year for each unit of the quota, want less")
@@ -52,7 +55,7 @@ func newTempo(name string, limit core.Limit) (tempo, error) {
 		unit: unit, slack: max(unit-unit/8, minSlack), spread: time.Duration(slots-1) * unit / 2,
 		bucket: core.Bucket{
 			Key: "shaper:{" + name + "}:pace", Cost: 1, Level: "shaper",
-			Limit: limit.With(core.TokenBucket).WithBurst(slots),
+			Limit: limit.With(core.LeakyBucket).WithBurst(slots),
 		},
 	}, nil
 }
@@ -63,9 +66,3 @@ func openStore(client Client, prefix string) (core.Store, error) {
 	return redisstore.New(client, redisstore.WithPrefix(prefix), redisstore.WithBudget(patience), redisstore.WithDenyCache(0))
 }
 
-// delay is after how long the unit that was taken has its turn. A token bucket whose burst is the
-// slots that may be given out ahead is a leaky bucket: what it owed before the charge is the queue that
-// the unit has to wait for.
-func (t *tempo) delay(o core.Outcome) time.Duration {
-	return time.Duration(t.bucket.Limit.Burst-o.Remaining-2)*t.unit + o.ResetAfter
-}
