@@ -1,6 +1,9 @@
 package redisstore
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // flight sends one batch after the other, as long as there is one.
 type flight struct {
@@ -31,6 +34,7 @@ func (f *flight) fly() {
 			break
 		}
 		q.report(err)
+		runtime.Gosched() // those just answered, who may ask again, belong into the next batch
 	}
 	f.end()
 }
