@@ -30,7 +30,7 @@ type Source uint8
 
 // The sources.
 const (
-	FromExempt  Source = iota // nothing was counted: no level applied
+	FromExempt  Source = iota // no level applied, or guards passed those that did
 	FromShared                // the shared store
 	FromCache                 // a denial remembered from the shared store
 	FromLocal                 // this process's own buckets: degraded, where there is a shared store

@@ -56,6 +56,12 @@ type Level struct {
 	// global, endpoint. It gains nothing where each caller has a bucket of its own, and does
 	// nothing for capacities below 32, in shadow, and in stores that are in process anyway.
 	Lease bool
+	// Guard, if set, spares this level's check for keys that it knows to have asked for little: see
+	// core/floodguard. A key may spend up to the guard's threshold in each of its windows beyond
+	// the limits. Where the guard passes a request, the level is not among its results and headers,
+	// and neither Settle nor Refund concerns it. What LimitsFor brings that is too small for the
+	// threshold is checked without the guard. In shadow a guard refuses nobody.
+	Guard Guard
 
 	scope scope
 }
@@ -128,6 +134,11 @@ func (l *Level) validate() error {
 	for i, limit := range l.Limits {
 		if err := limit.Validate(); err != nil {
 			return fmt.Errorf("limits[%d]: %w", i, err)
+		}
+	}
+	if l.Guard != nil {
+		if err := l.Guard.Bounds().fits(l.Limits); err != nil {
+			return fmt.Errorf("guard: %w", err)
 		}
 	}
 	return nil

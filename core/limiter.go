@@ -88,7 +88,7 @@ func (l *Limiter) SetPolicy(p Policy, opts ...Option) error {
 // Check decides one request and charges it: at every level that applies, or at none. There is
 // always an answer; when the store gives none, the levels' OnFailure does.
 func (l *Limiter) Check(ctx context.Context, r Request) Decision {
-	d := l.decide(ctx, r, l.store.Take)
+	d := l.decide(ctx, r, l.store.Take, guardsCount)
 	for _, observe := range l.current.Load().observers {
 		observe(d)
 	}
@@ -97,14 +97,14 @@ func (l *Limiter) Check(ctx context.Context, r Request) Decision {
 
 // Peek answers as Check would and charges nothing; Remaining is what is there before the charge.
 func (l *Limiter) Peek(ctx context.Context, r Request) Decision {
-	return l.decide(ctx, r, l.store.Peek)
+	return l.decide(ctx, r, l.store.Peek, guardsPeek)
 }
 
-func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Context, []Bucket, []Outcome) error) Decision {
+func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Context, []Bucket, []Outcome) error, mode guardMode) Decision {
 	if r.Cost < 0 {
 		return Decision{Reason: Invalid, Err: errNegativeCost}
 	}
-	a := l.open(&r)
+	a := l.open(&r, mode)
 	a.ask(ctx, judge)
 	var d Decision
 	d.weigh(a)
@@ -112,14 +112,14 @@ func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Cont
 }
 
 // open finds the buckets of a request.
-func (l *Limiter) open(r *Request) *account {
+func (l *Limiter) open(r *Request, mode guardMode) *account {
 	t := l.current.Load()
 	r.Endpoint = l.spellings.of(r.Endpoint)
 	r.IP = clientKey(r.IP, t.ipv6Prefix)
 	p := t.lookup(r.Endpoint)
 	a := newAccount(l, t, p)
 	if !p.exempt {
-		a.add(r, p)
+		a.add(r, p, mode)
 	}
 	return a
 }
