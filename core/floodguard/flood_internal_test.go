@@ -90,7 +90,7 @@ func TestFlood(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, from := heap(), 0
-		for keys := 1000; keys <= *floodKeys; keys *= 10 {
+		for _, keys := range loads(*floodKeys) {
 			start := time.Now()
 			byDefault, _ := flood(plain, from, keys)
 			took := time.Since(start)
@@ -123,6 +123,17 @@ func TestFlood(t *testing.T) {
 			t.Errorf("in the end: %+v", s)
 		}
 	}
+}
+
+// loads are 1000, 3000, 10,000 and so on.
+func loads(most int) (out []int) {
+	for n := 1000; n <= most; n *= 10 {
+		out = append(out, n)
+		if 3*n <= most {
+			out = append(out, 3*n)
+		}
+	}
+	return out
 }
 
 // naive is the share of the keys whose estimate alone is above the threshold of refusal.

@@ -12,6 +12,12 @@ import (
 // Option configures a Guard. A wrong one is an error of New that names it.
 type Option func(*config)
 
+// What WithError takes when it is not given.
+const (
+	DefaultEpsilon = countmin.DefaultEpsilon
+	DefaultDelta   = countmin.DefaultDelta
+)
+
 type config struct {
 	countmin.Settings
 

@@ -105,12 +105,8 @@ func (g *Guard) Admit(key string, cost int64) (verdict core.Verdict, wait time.D
 	var p countmin.Places
 	g.shape.Place(hash, &p)
 	now, v := g.now(), g.current.Load()
-	v.cur.count(&p, hash, units)
-	e := v.estimate(&p)
-	if next := g.current.Load(); next != v {
-		// What was counted may have been emptied meanwhile: rather twice than not at all.
-		next.cur.count(&p, hash, units)
-	} else {
+	e, ok := g.count(v, &p, hash, units)
+	if ok {
 		verdict = g.judge(v, e, 0, now)
 	}
 	g.tallies[hash%stripes].by[verdict].Add(1)
@@ -118,6 +114,18 @@ func (g *Guard) Admit(key string, cost int64) (verdict core.Verdict, wait time.D
 		wait = g.wait(v, e, units, now)
 	}
 	return verdict, wait
+}
+
+// count counts a request in a view. Where a slice has ended meanwhile, what was read may have been
+// emptied under the reader, and what was counted too: rather twice than not at all.
+func (g *Guard) count(v *view, p *countmin.Places, hash uint64, units uint32) (e estimate, ok bool) {
+	v.cur.count(p, hash, units)
+	e = v.estimate(p)
+	next := g.current.Load()
+	if next != v {
+		next.cur.count(p, hash, units)
+	}
+	return e, next == v
 }
 
 // Peek says what Admit would and counts nothing.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/internal/countmin"
 	"github.com/tierlimit/tierlimit/internal/redistest"
 )
 
@@ -108,6 +109,61 @@ func TestTheSliceBeforeIsLearntToo(t *testing.T) {
 	}
 }
 
+// A slice is longer than the window by what clocks may differ: what a replica has counted at the very
+// end of one is known for a window to another whose clock was in the next already.
+func TestClocksMayDiffer(t *testing.T) {
+	t.Parallel()
+	const window, skew = 10 * time.Second, time.Second
+	server, c := redistest.Start(t), &clock{time.Unix(0, 0).Add(1000*(window+skew) - 1)}
+	opts := []Option{WithThreshold(10), WithWindow(window), WithClockSkew(skew)}
+	behind, ahead := still(t, server.Client(t), c.now, opts...), still(t, server.Client(t), c.ahead(skew), opts...)
+	behind.Admit("key", 9)
+	meet(t, behind)
+	c.at = c.at.Add(window)
+	ahead.turn(ahead.now())
+	ahead.Admit("key", 1)
+	meet(t, ahead)
+	if v, _ := ahead.Peek("key", 1); v != core.CheckKey {
+		t.Errorf("verdict %d", v)
+	}
+}
+
+// What a replica has not sent when a slice ends is sent afterwards, and until the next slice has
+// begun nobody passes.
+func TestASliceEnds(t *testing.T) {
+	t.Parallel()
+	server, c := redistest.Start(t), &clock{time.Unix(0, 0).Add(1000*time.Minute - 1)}
+	opts := []Option{WithThreshold(10), WithWindow(time.Minute), WithClockSkew(0)}
+	a, b := still(t, server.Client(t), c.now, opts...), still(t, server.Client(t), c.now, opts...)
+	meet(t, a, b)
+	a.Admit("key", 9)
+	held, p := a.current.Load(), countmin.Places{}
+	a.shape.Place(a.hash("held"), &p)
+	c.at = c.at.Add(time.Millisecond)
+	if v := verdict(a, "other", 1); v != core.CheckKey {
+		t.Errorf("verdict %d behind the end of the slice", v)
+	}
+	meet(t, a)
+	if v := verdict(a, "other", 1); v != core.PassKey {
+		t.Errorf("verdict %d in the next slice", v)
+	}
+	meet(t, b)
+	b.Admit("key", 1)
+	meet(t, b)
+	if v, _ := b.Peek("key", 1); v != core.CheckKey {
+		t.Errorf("verdict %d: what was not sent in time is lost", v)
+	}
+	// A request that was held up meanwhile is counted where it will be seen.
+	if _, ok := a.count(held, &p, a.hash("held"), 9); ok {
+		t.Error("goes by the slice that has ended")
+	}
+	c.at = c.at.Add(time.Minute)
+	meet(t, a)
+	if v := verdict(a, "held", 1); v != core.CheckKey {
+		t.Errorf("verdict %d: what was counted in the slice that had ended is lost", v)
+	}
+}
+
 // A counter in Redis stops where it is full.
 func TestCountersStopWhereTheyAreFull(t *testing.T) {
 	t.Parallel()
@@ -121,8 +177,9 @@ func TestCountersStopWhereTheyAreFull(t *testing.T) {
 	}
 	b.Admit("key", 1<<32-10)
 	meet(t, b, a)
-	for _, g := range []*Guard{a, b} {
-		g.Admit("key", 1<<40)
+	fresh := still(t, server.Client(t), c.now, opts...)
+	for _, g := range []*Guard{a, b, fresh} {
+		g.Admit("key", 1)
 		meet(t, g)
 		if v, _ := g.Peek("key", 1); v != core.CheckKey {
 			t.Errorf("verdict %d", v)

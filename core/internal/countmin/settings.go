@@ -8,6 +8,12 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 )
 
+// The error of a guard that is told none.
+const (
+	DefaultEpsilon = 1e-4
+	DefaultDelta   = 0.01
+)
+
 // Settings are what all guards over a sketch have in common.
 type Settings struct {
 	Epsilon, Delta float64
@@ -17,12 +23,14 @@ type Settings struct {
 }
 
 // Defaults are those of a guard that is told its threshold only.
-func Defaults() Settings { return Settings{Epsilon: 1e-4, Delta: 0.01, Window: time.Minute} }
+func Defaults() Settings {
+	return Settings{Epsilon: DefaultEpsilon, Delta: DefaultDelta, Window: time.Minute}
+}
 
 // Check says what is wrong, naming the field.
 func (s *Settings) Check() error {
 	if s.Threshold < 1 || s.Threshold > Full {
-		return fmt.Errorf("threshold is %d, want 1 to %d units: WithThreshold", s.Threshold, uint32(Full))
+		return fmt.Errorf("threshold is %d, want 1 to %d", s.Threshold, uint32(Full))
 	}
 	if s.Window < 10*time.Millisecond || s.Window > 24*time.Hour {
 		return fmt.Errorf("window is %v, want 10ms to 24h", s.Window)
