@@ -19,7 +19,7 @@ import (
 	"github.com/tierlimit/tierlimit/core/internal/countmin"
 )
 
-var floodKeys = flag.Int("flood", 1_000_000, "distinct keys of TestFlood, a power of ten; docs/flood-guard.md has 10 million")
+var floodKeys = flag.Int("flood", 300_000, "distinct keys of TestFlood, 1 or 3 times a power of ten, at least 300000; docs/flood-guard.md has 10 million")
 
 const (
 	floodDelta     = 0.01

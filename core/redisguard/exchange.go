@@ -60,7 +60,7 @@ func (g *Guard) push(ctx context.Context, v *view, m, before *mirror) error {
 	c := &m.pending
 	rest := before != nil || len(c.at) > 0 // with nothing to send too: the others count on
 	for i := range m.marks {
-		if len(c.at) > chunkSize-block {
+		if c.raised || len(c.at) > chunkSize-block {
 			if err := g.send(ctx, m, before); err != nil {
 				return err
 			}

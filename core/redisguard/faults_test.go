@@ -2,7 +2,9 @@ package redisguard
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -104,6 +106,56 @@ func TestLostRepliesCountOnce(t *testing.T) {
 		if v, _ := step.g.Peek("key", step.units); v != step.want {
 			t.Errorf("%d units more: verdict %d, want %d", step.units, v, step.want)
 		}
+	}
+}
+
+// forgetful is a client whose network fails after so many commands, once.
+type forgetful struct {
+	Client
+
+	left int
+}
+
+func (f *forgetful) Process(ctx context.Context, cmd redis.Cmder) error {
+	if f.left--; f.left == 0 {
+		cmd.SetErr(io.ErrUnexpectedEOF)
+		return io.ErrUnexpectedEOF
+	}
+	return f.Client.Process(ctx, cmd)
+}
+
+// Wherever an exchange breaks off, the next one brings what is left of it, and what has come since.
+func TestExchangesThatBreakOff(t *testing.T) {
+	t.Parallel()
+	server, broken := redistest.Start(t), 0
+	for left := range 8 {
+		c := &clock{time.Unix(int64(1000*60*(left+1)), 0)}
+		client := &forgetful{Client: server.Client(t)}
+		opts := []Option{WithThreshold(10), WithWindow(time.Minute), WithClockSkew(0), WithName(fmt.Sprint("try", left))}
+		a, b := still(t, client, c.now, opts...), still(t, server.Client(t), c.now, opts...)
+		b.Admit("before", 9)
+		meet(t, a, b)
+		c.at = c.at.Add(time.Minute)
+		meet(t, a, b)
+		a.Admit("before", 1)
+		client.left = left
+		if err := a.meet(t.Context()); err != nil {
+			broken++
+		}
+		client.left = 0
+		a.Admit("since", 9)
+		meet(t, a)
+		if v, _ := a.Peek("before", 1); v != core.CheckKey {
+			t.Errorf("broken off at command %d: verdict %d on what was counted in the slice before", left, v)
+		}
+		b.Admit("since", 1)
+		meet(t, b)
+		if v, _ := b.Peek("since", 1); v != core.CheckKey {
+			t.Errorf("broken off at command %d: verdict %d on what came since", left, v)
+		}
+	}
+	if broken < 2 {
+		t.Errorf("%d exchanges broke off", broken)
 	}
 }
 
