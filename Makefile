@@ -69,6 +69,13 @@ vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what we call
 fuzz: deps ## run every fuzz target for FUZZTIME (30s)
 	@scripts/fuzz.sh $(FUZZTIME)
 
+.PHONY: flood
+flood: deps ## send 10 million keys through the flood guards; docs/flood-guard.md has the figures
+	go test ./core/floodguard -run TestFlood -v -flood 10000000
+	go test ./core/redisguard -run TestFlood -v -flood 10000000
+	go test ./core/redisguard -run TestFlood -v -flood 500000 -rate 50000
+	go test ./core/redisguard -run TestFlood -v -flood 500000 -rate 100000
+
 # bench is a module of its own: what it is measured beside is nobody's dependency.
 .PHONY: bench
 bench: bench-deps ## measure beside other limiters and write docs/benchmarks.md (ARGS="-help")

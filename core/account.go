@@ -22,6 +22,7 @@ type account struct {
 	spread   float64      // this decision's share of the jitter, 0 to 1
 	now      time.Time
 	spent    atomic.Bool // refunded or settled
+	decided  bool        // by guards, before any store was asked
 	earlier  *account    // of another limiter on the same request
 }
 
@@ -42,14 +43,15 @@ func newAccount(l *Limiter, t *table, p *plan) *account {
 var impossible = Bucket{Limit: PerSecond(1), Cost: math.MaxInt64}
 
 // add enters the buckets of every level of p that applies to r. Their keys are written one behind
-// the other, so that they are one string.
-func (a *account) add(r *Request, p *plan) {
+// the other, so that they are one string. A level whose guard passes the request enters none.
+func (a *account) add(r *Request, p *plan, mode guardMode) {
 	a.cost = r.units()
 	var lent guest
 	var idRoom [128]byte
 	var endRoom [8]int
 	var banRoom [4]bannedID
-	keys, ends, banned := a.keys, endRoom[:0], banRoom[:0]
+	var refusedRoom [4]refusal
+	keys, ends, banned, refused := a.keys, endRoom[:0], banRoom[:0], refusedRoom[:0]
 	for i := range p.levels {
 		l := &p.levels[i]
 		id, ok := r.appendKey(idRoom[:0], l, &lent)
@@ -61,6 +63,20 @@ func (a *account) add(r *Request, p *plan) {
 		}
 		id = sealID(id, l.scope, a.table.hasher)
 		limits := a.limiter.limitsOf(a.table, l, r, &lent)
+		if g := limits[0].guard; g != nil {
+			// Its key is written where those of the buckets go: that memory is on the heap already.
+			from := len(keys)
+			keys = append(append(keys, limits[0].prefix...), id...)
+			key := unsafe.String(&keys[from], len(keys)-from) //nolint:gosec // nobody writes to it during the call
+			keys = keys[:from]
+			v, wait := mode.ask(g, key, a.cost)
+			if v == PassKey {
+				continue
+			}
+			if v == RefuseKey && !l.Shadow {
+				refused = append(refused, refusal{len(a.buckets), wait})
+			}
+		}
 		for j := range limits {
 			limit := &limits[j]
 			if limit.kind == unlimited {
@@ -94,6 +110,9 @@ func (a *account) add(r *Request, p *plan) {
 	} else {
 		a.outcomes = make([]Outcome, n)
 	}
+	if len(refused) > 0 {
+		a.turnAway(refused)
+	}
 }
 
 // ask calls one of the store's judging methods and spreads an error over the buckets.
@@ -101,7 +120,10 @@ func (a *account) ask(ctx context.Context, judge func(context.Context, []Bucket,
 	if len(a.buckets) == 0 {
 		return
 	}
-	err := judge(ctx, a.buckets, a.outcomes)
+	var err error
+	if !a.decided {
+		err = judge(ctx, a.buckets, a.outcomes)
+	}
 	for i := range a.outcomes {
 		o := &a.outcomes[i]
 		if err != nil {

@@ -30,7 +30,7 @@ type Source uint8
 
 // The sources.
 const (
-	FromExempt  Source = iota // nothing was counted: no level applied, or a list decided
+	FromExempt  Source = iota // no level applied, guards passed those that did, or a list decided
 	FromShared                // the shared store
 	FromCache                 // a denial remembered from the shared store
 	FromLocal                 // this process's own buckets: degraded, where there is a shared store

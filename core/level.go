@@ -59,6 +59,12 @@ type Level struct {
 	// Ban blocks callers that are denied here again and again; the zero value blocks nobody. A
 	// denial at such a level costs a second call to the store, which counts it.
 	Ban Ban
+	// Guard, if set, spares this level's check for keys that it knows to have asked for little: see
+	// core/floodguard. A key may spend up to the guard's threshold in each of its windows beyond
+	// the limits. Where the guard passes a request, the level is not among its results and headers,
+	// and neither Settle nor Refund concerns it. What LimitsFor brings that is too small for the
+	// threshold is checked without the guard. In shadow a guard refuses nobody.
+	Guard Guard
 
 	scope scope
 }
@@ -128,6 +134,9 @@ func (l *Level) validate() error {
 	if err := l.Ban.validate(); err != nil {
 		return err
 	}
+	if l.Guard != nil && l.Ban != (Ban{}) {
+		return errors.New("ban is set beside a guard, which lets requests pass without asking for bans: want them on two levels")
+	}
 	if l.Shadow && l.Ban != (Ban{}) {
 		return errors.New("ban is set on a shadow level, which denies nobody: want one of the two")
 	}
@@ -137,6 +146,11 @@ func (l *Level) validate() error {
 	for i, limit := range l.Limits {
 		if err := limit.Validate(); err != nil {
 			return fmt.Errorf("limits[%d]: %w", i, err)
+		}
+	}
+	if l.Guard != nil {
+		if err := l.Guard.Bounds().fits(l.Limits); err != nil {
+			return fmt.Errorf("guard: %w", err)
 		}
 	}
 	return nil

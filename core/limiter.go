@@ -88,7 +88,7 @@ func (l *Limiter) SetPolicy(p Policy, opts ...Option) error {
 // always an answer; when the store gives none, the levels' OnFailure does. The deny list and then
 // the allow list come first, and ask no store.
 func (l *Limiter) Check(ctx context.Context, r Request) Decision {
-	d := l.decide(ctx, r, l.store.Take)
+	d := l.decide(ctx, r, l.store.Take, guardsCount)
 	if !d.Allowed && d.account != nil {
 		d.account.strike(ctx)
 	}
@@ -100,10 +100,10 @@ func (l *Limiter) Check(ctx context.Context, r Request) Decision {
 
 // Peek answers as Check would and charges nothing; Remaining is what is there before the charge.
 func (l *Limiter) Peek(ctx context.Context, r Request) Decision {
-	return l.decide(ctx, r, l.store.Peek)
+	return l.decide(ctx, r, l.store.Peek, guardsPeek)
 }
 
-func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Context, []Bucket, []Outcome) error) Decision {
+func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Context, []Bucket, []Outcome) error, mode guardMode) Decision {
 	if r.Cost < 0 {
 		return Decision{Reason: Invalid, Err: errNegativeCost}
 	}
@@ -112,7 +112,7 @@ func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Cont
 	if why, ok := t.listed(&r); ok {
 		return l.uncounted(t, &r, why)
 	}
-	a := l.open(t, &r)
+	a := l.open(t, &r, mode)
 	a.ask(ctx, judge)
 	var d Decision
 	d.weigh(a)
@@ -120,12 +120,12 @@ func (l *Limiter) decide(ctx context.Context, r Request, judge func(context.Cont
 }
 
 // open finds the buckets of a request whose endpoint is normalized.
-func (l *Limiter) open(t *table, r *Request) *account {
+func (l *Limiter) open(t *table, r *Request, mode guardMode) *account {
 	r.IP = clientKey(r.IP, t.ipv6Prefix)
 	p := t.lookup(r.Endpoint)
 	a := newAccount(l, t, p)
 	if !p.exempt {
-		a.add(r, p)
+		a.add(r, p, mode)
 	}
 	return a
 }

@@ -67,7 +67,7 @@ func WithName(name string) Option {
 // /login" ("* /login" for every method), or by a gRPC full method. A level named in policy
 // replaces the limiter's level of that name there and counts in the route's own bucket; a
 // level with a new name is added; the others are inherited. The route's level stands for the
-// whole of the limiter's: its OnFailure, Shadow, Lease and LimitsFor are not inherited. Unlimited
+// whole of the limiter's: its OnFailure, Shadow, Lease, Guard and LimitsFor are not inherited. Unlimited
 // as a limit switches a level off, Exempt as policy takes the route out. A template that is no
 // route of the service is an override that never applies: see UnseenRoutes.
 func WithRoute(endpoint string, policy Policy) Option {

@@ -43,6 +43,7 @@ type planLimit struct {
 	name   string // in reports: "user", then "user-2"
 	item   policyItem
 	prefix string // of the bucket's key
+	guard  Guard  // the level's, on its first limit alone; nil: none, or none that fits these limits
 }
 
 func compile(c config, p Policy, store Store) (*table, error) {
@@ -119,6 +120,9 @@ func (t *table) limits(l *planLevel, limits []Limit, part func(Limit) string) []
 			out[i].name += "-" + strconv.Itoa(i+1)
 		}
 		out[i].item = newPolicyItem(out[i].name, limit)
+	}
+	if l.Guard != nil && l.Guard.Bounds().fits(limits) == nil {
+		out[0].guard = l.Guard
 	}
 	return out
 }

@@ -44,6 +44,11 @@ var goodLevels = []struct{ text, want string }{
 	{level("{name: ip, limit: 5/s, on_failure: open, shadow: true}"), "ip [5 per 1s] failing open shadow"},
 	{level("{name: global, limit: 5000/s, lease: true}"), "global [5000 per 1s] leased"},
 	{level("{name: global, limit: 5000/s, lease: false}"), "global [5000 per 1s]"},
+	{level("{name: ip, limit: 300/min, guard: {threshold: 30}}"), "ip [300 per 1m0s] guarded below 30 per 1m0s"},
+	{
+		level("{name: ip, limit: 30/s, guard: {threshold: 9, window: 10s, epsilon: 1e-3, delta: 0.05, refuse_above: 5000}}"),
+		"ip [30 per 1s] guarded below 9 per 10s refusing above 5000",
+	},
 	{level("{name: ip, limit: 5/s, on_failure: closed}"), "ip [5 per 1s] failing closed"},
 	{level("{name: tenant, key: header:X-Tenant, limit: 5/s}"), "tenant [5 per 1s]"},
 	{

@@ -52,6 +52,13 @@ func describe(p core.Policy) string {
 		if l.Lease {
 			s += " leased"
 		}
+		if l.Guard != nil {
+			b := l.Guard.Bounds()
+			s += fmt.Sprintf(" guarded below %d per %v", b.Threshold, b.Window)
+			if b.RefuseAbove > 0 {
+				s += fmt.Sprintf(" refusing above %d", b.RefuseAbove)
+			}
+		}
 		lines = append(lines, s)
 	}
 	return strings.Join(lines, "; ")

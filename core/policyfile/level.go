@@ -44,7 +44,7 @@ func (r *reader) levels(n node, want string) core.Policy {
 // level reads one level; ok is false where not even its name is known.
 func (r *reader) level(n node) (level core.Level, name node, ok bool) {
 	fields, isMapping := r.fields(n, "a level such as {name: ip, limit: 300/min}",
-		"name", "limit", "burst", "algorithm", "key", "on_failure", "shadow", "lease")
+		"name", "limit", "burst", "algorithm", "key", "on_failure", "shadow", "lease", "guard")
 	if !isMapping {
 		return level, name, false
 	}
@@ -60,6 +60,9 @@ func (r *reader) level(n node) (level core.Level, name node, ok bool) {
 	}
 	if lease := fields["lease"]; lease.given() {
 		level.Lease = r.boolean(lease)
+	}
+	if guard := fields["guard"]; guard.given() {
+		level.Guard = r.guard(guard, limits)
 	}
 	return level, name, ok
 }
