@@ -22,7 +22,7 @@ func (s *Store) Bans(ctx context.Context) (map[string]time.Time, error) {
 		return out, s.scanBans(ctx, s.client, out)
 	}
 	var mu sync.Mutex
-	err := s.cluster.client.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
+	err := s.cluster.client.each(ctx, func(ctx context.Context, node *redis.Client) error {
 		found := map[string]time.Time{}
 		err := s.scanBans(ctx, node, found)
 		mu.Lock()

@@ -6,20 +6,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/tierlimit/tierlimit/core"
 )
 
-// cluster knows the primary of each tag. It reads the slot map when the first check comes and
+// cluster knows the primary of each tag. It reads the client's map when the first check comes and
 // after failures, never in the way of a check: without that, go-redis goes on asking a primary
 // that is gone for up to a minute.
 type cluster struct {
 	store    *Store
-	client   *redis.ClusterClient
+	client   topology
 	prefixes [tagCount]string
 	table    atomic.Pointer[[tagCount]*node] // nil: not known yet
 	ready    chan struct{}                   // closed when it is
+	fresh    atomic.Int64                    // when that was last thought of, in Unix nanoseconds
 
 	mu      sync.Mutex
 	nodes   []*node // those in the table, and those that still fly
@@ -30,7 +29,7 @@ type cluster struct {
 	closed  bool
 }
 
-func newCluster(s *Store, client *redis.ClusterClient) *cluster {
+func newCluster(s *Store, client topology) *cluster {
 	c := &cluster{store: s, client: client, ready: make(chan struct{})}
 	for i, name := range tagNames {
 		c.prefixes[i] = s.prefix + "{" + name + "}:"
@@ -41,6 +40,7 @@ func newCluster(s *Store, client *redis.ClusterClient) *cluster {
 // known waits for the first slot map, and tells how much of the budget that has left.
 func (c *cluster) known(ctx context.Context) (table *[tagCount]*node, left time.Duration, err error) {
 	if t := c.table.Load(); t != nil {
+		c.freshen()
 		return t, c.store.budget, nil
 	}
 	since := time.Now()
@@ -59,6 +59,15 @@ func (c *cluster) known(ctx context.Context) (table *[tagCount]*node, left time.
 		return t, max(c.store.budget-time.Since(since), 0), nil
 	}
 	return nil, 0, r.err
+}
+
+// freshen has the map read again where it may have changed without a failure.
+func (c *cluster) freshen() {
+	if every := int64(c.client.stale()); every > 0 {
+		if now, last := time.Now().UnixNano(), c.fresh.Load(); now-last >= every && c.fresh.CompareAndSwap(last, now) {
+			c.reload()
+		}
+	}
 }
 
 func (c *cluster) partition(key string) string {

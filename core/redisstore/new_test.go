@@ -15,9 +15,6 @@ import (
 func TestMistakesAreErrorsThatNameTheField(t *testing.T) {
 	t.Parallel()
 	client := connect(t, "127.0.0.1:1", nil)
-	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
-	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
-	t.Cleanup(func() { _, _ = cluster.Close(), ring.Close() })
 	universal := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{"127.0.0.1:1", "127.0.0.1:2"}})
 	t.Cleanup(func() { _ = universal.Close() })
 	for name, c := range map[string]struct {
@@ -29,7 +26,7 @@ func TestMistakesAreErrorsThatNameTheField(t *testing.T) {
 		"nil client":        {(*redis.Client)(nil), nil, "client is nil"},
 		"pipeline":          {client.Pipeline(), nil, "only queues"},
 		"nil cluster":       {(*redis.ClusterClient)(nil), nil, "client is nil"},
-		"ring":              {ring, nil, "*redis.Ring"},
+		"nil ring":          {(*redis.Ring)(nil), nil, "client is nil"},
 		"nil option":        {client, []redisstore.Option{nil}, "option is nil"},
 		"nil second option": {client, []redisstore.Option{redisstore.WithBudget(time.Second), nil}, "option is nil"},
 		"budget 0":          {client, []redisstore.Option{redisstore.WithBudget(0)}, "budget is 0s"},

@@ -55,12 +55,10 @@ func (c *cluster) reloadAgain() {
 	c.reload()
 }
 
-// read is ForEachMaster for what it does before it looks at the masters: it reloads the client's
-// map and waits for it. ReloadState returns before there is any.
 func (c *cluster) read(r *reload) {
 	ctx, cancel := context.WithTimeout(context.Background(), max(connectBudgets*c.store.budget, leastReload))
 	defer cancel()
-	err := c.client.ForEachMaster(ctx, func(context.Context, *redis.Client) error { return nil })
+	err := c.client.refresh(ctx)
 	if err == nil {
 		err = c.adopt(ctx)
 	}
@@ -86,7 +84,7 @@ func (c *cluster) adopt(ctx context.Context) error {
 	}
 	used := map[*node]bool{}
 	for i, name := range tagNames {
-		base, err := c.client.MasterForKey(ctx, name)
+		base, err := c.client.primary(ctx, name)
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,10 @@ import (
 )
 
 // Client is what the store needs of a go-redis client: a *redis.Client, also one made by
-// redis.NewFailoverClient for Sentinel, or a *redis.ClusterClient.
+// redis.NewFailoverClient for Sentinel, a *redis.ClusterClient, or a *redis.Ring.
+//
+// A Ring decides by itself which of its servers a key lives on: while it takes one for down, that
+// one's buckets are those of another, and begin anew there and when they are back.
 type Client interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 }
@@ -138,14 +141,17 @@ func New(client Client, opts ...Option) (*Store, error) {
 		// timeout, which may be seconds or for ever.
 		s.client = c.WithTimeout(2 * s.budget)
 	case redis.Pipeliner:
-		return nil, fmt.Errorf("redisstore: client is a %T, which only queues commands, want a *redis.Client", client)
+		return nil, fmt.Errorf("redisstore: client is a %T, which only queues commands, want a *redis.Client or another client", client)
 	case *redis.ClusterClient:
 		if c == nil {
 			return nil, errNilClient
 		}
-		s.cluster = newCluster(s, c)
+		s.cluster = newCluster(s, slotMap{c})
 	case *redis.Ring:
-		return nil, fmt.Errorf("redisstore: client is a %T, want a *redis.Client or a *redis.ClusterClient", client)
+		if c == nil {
+			return nil, errNilClient
+		}
+		s.cluster = newCluster(s, shards{c})
 	}
 	if s.pipes, _ = s.client.(pipeliner); s.replicas > 0 && s.pipes == nil {
 		return nil, fmt.Errorf("redisstore: client is a %T, which has no pipelines, want a *redis.Client or a *redis.ClusterClient with WithWait", client)
@@ -160,7 +166,7 @@ func New(client Client, opts ...Option) (*Store, error) {
 	return s, nil
 }
 
-var errNilClient = errors.New("redisstore: client is nil, want a *redis.Client or a *redis.ClusterClient")
+var errNilClient = errors.New("redisstore: client is nil, want a *redis.Client, a *redis.ClusterClient or a *redis.Ring")
 
 // Must is New for programs that set the store up once; it panics on an error.
 func Must(client Client, opts ...Option) *Store {
