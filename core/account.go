@@ -88,7 +88,7 @@ func (a *account) add(r *Request, p *plan, mode guardMode) {
 			if limit.kind == blockAll {
 				b.Limit, b.Cost = impossible.Limit, impossible.Cost
 			}
-			b.Level, b.Shadow, b.OnFailure, b.Lease = l.Name, l.Shadow, l.OnFailure, l.Lease
+			b.Level, b.Shadow, b.OnFailure, b.Lease, b.Strict = l.Name, l.Shadow, l.OnFailure, l.Lease, l.Strict
 			keys = append(append(keys, limit.prefix...), id...)
 			ends = append(ends, len(keys))
 		}

@@ -56,6 +56,10 @@ type Level struct {
 	// global, endpoint. It gains nothing where each caller has a bucket of its own, and does
 	// nothing for capacities below 32, in shadow, and in stores that are in process anyway.
 	Lease bool
+	// Strict has each replica hold the whole limit in process too, beside the shared store: where that
+	// loses what it has counted, as a failover may, no replica admits more than its own count of
+	// the limit. For security limits: login, codes by SMS. It costs the memory of the buckets in process.
+	Strict bool
 	// Ban blocks callers that are denied here again and again; the zero value blocks nobody. A
 	// denial at such a level costs a second call to the store, which counts it.
 	Ban Ban
@@ -133,6 +137,9 @@ func (l *Level) validate() error {
 	}
 	if err := l.Ban.validate(); err != nil {
 		return err
+	}
+	if l.Shadow && l.Strict {
+		return errors.New("strict is set on a shadow level, which denies nobody: want one of the two")
 	}
 	if l.Guard != nil && l.Ban != (Ban{}) {
 		return errors.New("ban is set beside a guard, which lets requests pass without asking for bans: want them on two levels")

@@ -135,6 +135,9 @@ func (p *plan) check(store Store) error {
 		if l.OnFailure == Local && !traits.Local {
 			return fmt.Errorf("level %q: OnFailure is Local but the store has no local half: wrap it in fallback.New, or choose Open or Closed", l.Name)
 		}
+		if l.Strict && !traits.Strict {
+			return fmt.Errorf("level %q: strict is set, and the store holds nothing in process: wrap it in fallback.New", l.Name)
+		}
 		if l.ban != nil && !traits.Bans {
 			return fmt.Errorf("level %q: ban is set, and the store has no bans", l.Name)
 		}

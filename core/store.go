@@ -50,6 +50,7 @@ type Store interface {
 type Traits struct {
 	Algorithms []Algorithm // those it can run
 	Shapes     bool        // it heeds what WithStep, WithStart, WithOffset and PerCalendar say of a limit
+	Strict     bool        // it heeds Bucket.Strict
 	Bans       bool        // it has buckets of bans (see Limit.Ban)
 	Local      bool        // it answers even when a shared store behind it cannot
 }
@@ -74,6 +75,7 @@ type Bucket struct {
 	Level     string // the level's name, for reports
 	Shadow    bool
 	OnFailure FailureMode
+	Strict    bool // it is to be held in process too (see Level.Strict)
 	Lease     bool // the store may take units ahead and spend them in process (see Level.Lease)
 }
 
@@ -91,6 +93,7 @@ type Outcome struct {
 	Delay      time.Duration // leaky bucket: serve after this long
 	Err        error         // this bucket could not be judged; of the rest only Source is set
 	Receipt    Receipt       // what Refund needs to know of the charge
+	Held       Receipt       // and of that in process, where the bucket is Strict
 }
 
 // Receipt is written and read by one store and opaque to everybody else.

@@ -112,6 +112,7 @@ func (s *Store) Traits() core.Traits {
 		Algorithms: []core.Algorithm{core.TokenBucket, core.LeakyBucket, core.FixedWindow, core.SlidingWindow, core.SlidingLog},
 		Shapes:     true,
 		Bans:       true,
+		Strict:     true, // it is in process
 		Local:      true,
 	}
 }
