@@ -12,7 +12,11 @@ func (s *Store) Debit(ctx context.Context, buckets []core.Bucket) error {
 	var errs []error
 	for _, g := range s.groups(buckets) {
 		if err := s.reach(g.partition, func() error { return s.shared.Debit(ctx, g.buckets) }); err != nil {
-			errs = append(errs, s.local.Debit(ctx, s.allScaled(g.buckets)))
+			scaled := s.allScaled(g.buckets)
+			for i := range scaled {
+				s.prepare(&g.buckets[i], &scaled[i], err)
+			}
+			errs = append(errs, s.local.Debit(ctx, scaled))
 		}
 	}
 	return errors.Join(errs...)
@@ -51,6 +55,10 @@ func (s *Store) Reset(ctx context.Context, buckets []core.Bucket) error {
 	}
 	if err := s.local.Reset(ctx, s.allScaled(buckets)); err != nil {
 		return err
+	}
+	for i := range buckets {
+		s.ledger.forget(buckets[i].Key)
+		s.known.note(buckets[i].Key, 0, s.now())
 	}
 	var errs []error
 	for _, g := range s.groups(buckets) {

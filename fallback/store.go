@@ -4,11 +4,18 @@
 // shared store answers, it decides. When it does not, a circuit breaker opens, and levels whose
 // OnFailure is Local are decided from local buckets at this replica's share of each limit, in
 // microseconds. A probe in the background brings the shared store back; no request waits for it.
+//
+// An outage is no fresh start: a local bucket begins with this replica's share of what the shared store
+// last said was left, and what it admits is charged to the shared store when that is back. The share
+// is one of the replicas that were counted through the shared store while it was well.
 package fallback
 
 import (
+	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"math"
 	"sync"
@@ -22,9 +29,12 @@ import (
 // Store is a core.Store over a shared one. It is safe for concurrent use.
 type Store struct {
 	shared   core.Store
+	census   core.Census  // nil: shared cannot count replicas
+	settler  core.Settler // nil: shared cannot tell a charge that is repeated
 	local    *memstore.Store
-	share    float64
-	told     bool // the share was given, not assumed
+	portion  portion
+	id       string    // this replica's, new at each start
+	start    time.Time // of the store's clock
 	entries  []memstore.Option
 	log      *slog.Logger
 	onChange []func(Change)
@@ -35,18 +45,29 @@ type Store struct {
 	faults   [4]atomic.Uint64 // by core.Fault
 	oddAt    atomic.Int64     // when a FaultRequest was last logged, in Unix nanoseconds
 
+	known      known
+	ledger     ledger
+	settlement settlement
+	settled    atomic.Uint64
+	unsettled  atomic.Uint64
+	until      atomic.Int64 // the end of the last hand-over; 0: of none
+	readings   readings     // the keeper's
+	uncounted  bool         // the keeper has told that it cannot count
+
 	life   sync.Mutex // guards closed against new probes
 	closed bool
-	quit   chan struct{}
-	probes sync.WaitGroup
+	ctx    context.Context // ends with Close
+	quit   context.CancelFunc
+	probes sync.WaitGroup // and the keeper
 }
 
 // Option configures a Store.
 type Option func(*Store) error
 
 // WithReplicas says how many replicas of the service there are, so that in an outage each holds
-// its part of every limit and together they hold the whole. The default is 1: right for a
-// single replica, and n times the limit for n.
+// its part of every limit and together they hold the whole. By default they are counted through the
+// shared store, if that is a core.Census; until it has been reached, a replica takes itself to be the only
+// one.
 func WithReplicas(n int) Option {
 	return func(s *Store) error {
 		if n < 1 {
@@ -68,10 +89,10 @@ func WithShare(share float64) Option {
 }
 
 func (s *Store) tell(option string, share float64) error {
-	if s.told {
+	if s.portion.given > 0 {
 		return fmt.Errorf("%s is given beside another share, want WithReplicas or WithShare once", option)
 	}
-	s.share, s.told = share, true
+	s.portion.given = share
 	return nil
 }
 
@@ -107,7 +128,7 @@ func WithOnChange(f func(Change)) Option {
 	}
 }
 
-// New wraps shared. It does no I/O: a service starts, and decides, while its shared store is
+// New wraps shared. It waits for no I/O: a service starts, and decides, while its shared store is
 // away. Closing the Store closes shared.
 func New(shared core.Store, opts ...Option) (*Store, error) {
 	if shared == nil {
@@ -119,7 +140,8 @@ func New(shared core.Store, opts ...Option) (*Store, error) {
 	if shared.Traits().Local {
 		return nil, errors.New("fallback: shared store answers by itself and needs no fallback")
 	}
-	s := &Store{shared: shared, share: 1, log: slog.Default(), quit: make(chan struct{})}
+	s := &Store{shared: shared, log: slog.Default(), id: rand.Text()[:16], start: time.Now()}
+	s.known.seed, s.ledger.seed = maphash.MakeSeed(), maphash.MakeSeed()
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, errors.New("fallback: option is nil, want a fallback.With... option")
@@ -132,9 +154,15 @@ func New(shared core.Store, opts ...Option) (*Store, error) {
 	if err := s.local.Err(); err != nil {
 		return nil, fmt.Errorf("fallback: local half: %w", err)
 	}
+	s.census, _ = shared.(core.Census)
+	s.settler, _ = shared.(core.Settler)
+	s.ctx, s.quit = context.WithCancel(context.Background())
 	if w, ok := shared.(core.Watcher); ok {
 		s.watched = true
 		w.Watch(func(partition string, err error) { s.breaker(partition).record(err) })
+	}
+	if s.census != nil || s.settler != nil {
+		s.probes.Go(func() { s.keep(s.ctx) })
 	}
 	return s, nil
 }
@@ -158,15 +186,21 @@ func (s *Store) Traits() core.Traits {
 	return t
 }
 
-// Close ends probing and closes both halves. Closing twice is harmless.
+// now is the store's own clock, which begins above 0.
+func (s *Store) now() int64 { return int64(time.Since(s.start)) + 1 }
+
+// Close ends what runs in the background, takes this replica out of the count and closes both halves.
+// Closing twice is harmless.
 func (s *Store) Close() error {
 	s.life.Lock()
-	if !s.closed {
-		s.closed = true
-		close(s.quit)
-	}
+	first := !s.closed
+	s.closed = true
 	s.life.Unlock()
+	s.quit()
 	s.probes.Wait()
+	if first {
+		s.leave()
+	}
 	return errors.Join(s.local.Close(), s.shared.Close())
 }
 

@@ -3,7 +3,8 @@
 //
 // The clock is Redis' own. A decision never waits longer than the store's budget, whatever the
 // client it was given is configured to, and is never charged twice for a reply that was lost.
-// Only EVALSHA and EVAL are sent; the script itself uses TIME, MGET, SET, INCRBY, PEXPIRE and DEL.
+// Only EVALSHA and EVAL are sent; the script itself uses TIME, MGET, SET, INCRBY, PEXPIRE and DEL, and the
+// one that counts replicas ZADD, ZREMRANGEBYSCORE, ZREM and ZCARD.
 //
 // Over a Cluster, the buckets of a request are judged on their nodes at the same time, each node on
 // its own clock. What was charged is given back where another node refuses, so that no limit is ever
@@ -44,6 +45,7 @@ type Store struct {
 	denials denials
 	leases  leases
 	watch   watchers
+	aside   aside
 	closed  atomic.Bool
 }
 
@@ -193,5 +195,6 @@ func (s *Store) Close() error {
 	} else {
 		s.queue.wait(most)
 	}
+	s.aside.wait(connectBudgets * s.budget)
 	return nil
 }

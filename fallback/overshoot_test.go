@@ -1,0 +1,69 @@
+package fallback_test
+
+import (
+	"flag"
+	"testing"
+	"time"
+
+	"github.com/tierlimit/tierlimit/internal/redistest"
+)
+
+var chaos = flag.Bool("chaos", false, "outages of full length: minutes")
+
+// outage is a schedule: how often Redis goes away, for how long, and how long it is well before, between
+// and after.
+type outage struct {
+	flaps      int
+	down, well time.Duration
+}
+
+// The limit of every overshoot test, and the greedy client's rate at each replica: together eight times
+// what the limit admits.
+const (
+	quota    = 100
+	burst    = 200
+	replicas = 4
+	every    = 5 * time.Millisecond
+)
+
+// An outage admits what a healthy Redis would have: no more, whatever Redis has forgotten, and not
+// much less.
+func TestAnOutageMultipliesNothing(t *testing.T) {
+	schedules := map[string]outage{"one outage": {1, 3 * time.Second, 2 * time.Second}, "flaps": {3, time.Second, time.Second}}
+	if *chaos {
+		schedules = map[string]outage{"one outage": {1, 10 * time.Second, 10 * time.Second}, "flaps": {10, time.Second, time.Second}}
+	}
+	for name, o := range schedules {
+		for _, fault := range []string{"killed", "stopped"} {
+			t.Run(name+"/"+fault, func(t *testing.T) {
+				server := redistest.Start(t)
+				during := time.Duration(o.flaps)*(o.down+o.well) + o.well
+				begin := time.Now().Add(4 * time.Second) // the replicas have counted each other by then
+				reports := launch(t, replicas, orders{server.Addr(), quota, burst, every, begin, begin.Add(during)})
+				time.Sleep(time.Until(begin))
+				for range o.flaps {
+					time.Sleep(o.well)
+					faults[fault].hit(server, nil)
+					time.Sleep(o.down)
+					faults[fault].heal(server, nil)
+				}
+				admitted := 0
+				for i, r := range reports() {
+					t.Logf("replica %d: %+v", i, r)
+					admitted += r.Admitted
+					if r.Replicas != replicas {
+						t.Errorf("replica %d counted %d replicas, want %d", i, r.Replicas, replicas)
+					}
+				}
+				healthy := burst + quota*during.Seconds()
+				t.Logf("admitted %d, a healthy Redis would have %.0f: %.3f", admitted, healthy, float64(admitted)/healthy)
+				if most := 1.05 * healthy; float64(admitted) > most {
+					t.Errorf("%d admitted, want at most %.0f", admitted, most)
+				}
+				if least := 0.85 * healthy; float64(admitted) < least {
+					t.Errorf("%d admitted, want at least %.0f", admitted, least)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package fallback
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tierlimit/tierlimit/core"
+)
+
+const (
+	// mostInBatch is how many buckets are charged in one step.
+	mostInBatch = 100
+	// settleWithin is how long the breaker waits for that; what is left is charged after it has closed.
+	settleWithin = 500 * time.Millisecond
+	// settleUntil is how long a charge is tried again. The shared store knows for longer that it has been made.
+	settleUntil = core.SettleMemory / 3 * 2
+)
+
+// settlement is what is still to be charged in the shared store.
+type settlement struct {
+	mu      sync.Mutex
+	batches []batch
+	made    uint64 // batches so far, for their ids
+}
+
+// batch is some buckets of one node. It is charged once, however often that is tried.
+type batch struct {
+	id        string
+	partition string
+	owed      []core.Owed
+	since     int64
+}
+
+// readmit readies a node that answers again for requests: it is charged what was admitted without it.
+// An error means that it had better not be asked yet.
+func (s *Store) readmit(ctx context.Context, b *breaker) error {
+	lost, err := s.lost(ctx, &b.witness)
+	if err != nil {
+		return err
+	}
+	s.draw(b, lost, false)
+	b.witness.forgive()
+	if err := s.charge(ctx, b, settleWithin); err != nil {
+		return err
+	}
+	s.handOver(b)
+	return nil
+}
+
+// recovered settles what came in while the breaker closed.
+func (s *Store) recovered(ctx context.Context, b *breaker) {
+	s.testify(ctx, b)
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(settleWithin / 50):
+	}
+	if !b.degraded.Load() {
+		s.draw(b, false, true)
+		s.retry(ctx)
+	}
+}
+
+// retry charges what is left.
+func (s *Store) retry(ctx context.Context) { _ = s.charge(ctx, nil, time.Minute) }
+
+// draw works out what the buckets of a node owe, and of those nodes that are well: a bucket may have
+// moved to one. A node that has lost its memory is owed what it knew, too.
+func (s *Store) draw(b *breaker, lost, final bool) {
+	s.settlement.mu.Lock()
+	defer s.settlement.mu.Unlock()
+	nodes := map[string][]core.Owed{}
+	s.ledger.each(func(e *owing) (drop bool) {
+		p := s.shared.Partition(e.bucket.Key)
+		if p != b.partition && s.degraded(p) {
+			return false
+		}
+		if owed := s.admitted(e, lost); owed.Time > 0 {
+			nodes[p] = append(nodes[p], owed)
+		}
+		return final
+	})
+	for p, owed := range nodes {
+		for part := range slices.Chunk(owed, mostInBatch) {
+			s.settlement.made++
+			id := s.id + ":" + strconv.FormatUint(s.settlement.made, 36)
+			s.settlement.batches = append(s.settlement.batches, batch{id, p, part, s.now()})
+		}
+	}
+}
+
+// admitted is what a bucket owes beyond what it owed before the outage, in the time of the shared limit;
+// all that it owes if that was lost. From now on it counts as owed before.
+func (s *Store) admitted(e *owing, lost bool) core.Owed {
+	local, out, now := s.scaled(&e.bucket), make([]core.Outcome, 1), s.now()
+	if s.local.Peek(context.Background(), []core.Bucket{local}, out) != nil {
+		return core.Owed{}
+	}
+	debt, _ := owes(&local.Limit, &out[0])
+	before := max(e.base-now, 0)
+	e.base = now + debt
+	if !lost {
+		debt -= before
+	}
+	return core.Owed{Bucket: e.bucket, Time: sharedTime(&local.Limit, &e.bucket.Limit, max(debt, 0))}
+}
+
+// charge has the shared store charge the batches, those of nodes that are out aside, but for the one that
+// is just coming back. It ends at the first that fails for want of the store.
+func (s *Store) charge(ctx context.Context, back *breaker, within time.Duration) error {
+	s.settlement.mu.Lock()
+	defer s.settlement.mu.Unlock()
+	var failed error
+	end := time.Now().Add(within)
+	s.settlement.batches = slices.DeleteFunc(s.settlement.batches, func(t batch) bool {
+		out := s.degraded(t.partition) && (back == nil || back.partition != t.partition)
+		switch {
+		case s.now()-t.since > int64(settleUntil):
+			s.unsettled.Add(uint64(len(t.owed)))
+			return true
+		case failed != nil || out || ctx.Err() != nil || time.Now().After(end):
+			return false
+		}
+		err := s.debit(ctx, t)
+		switch {
+		case err == nil:
+			s.settled.Add(uint64(len(t.owed)))
+		case s.settler != nil && core.FaultOf(err) != core.FaultRequest:
+			failed = err
+			return false
+		default:
+			s.unsettled.Add(uint64(len(t.owed)))
+			s.log.Warn("tierlimit: what was admitted in an outage could not be charged", append(node(t.partition), "buckets", len(t.owed), "err", err)...)
+		}
+		return true
+	})
+	return failed
+}
+
+// debit charges a batch. A store that cannot tell a repetition is asked once, in whole units.
+func (s *Store) debit(ctx context.Context, t batch) error {
+	if s.settler != nil {
+		return s.settler.DebitOnce(ctx, t.id, t.owed)
+	}
+	buckets := make([]core.Bucket, len(t.owed))
+	for i, owed := range t.owed {
+		unit, _ := unitOf(&owed.Bucket.Limit)
+		buckets[i] = owed.Bucket
+		buckets[i].Cost = (int64(owed.Time)-1)/unit + 1
+	}
+	return s.shared.Debit(ctx, buckets)
+}
