@@ -51,8 +51,8 @@ func TestAnOutageMultipliesNothing(t *testing.T) {
 				for i, r := range reports() {
 					t.Logf("replica %d: %+v", i, r)
 					admitted += r.Admitted
-					if r.Replicas != replicas {
-						t.Errorf("replica %d counted %d replicas, want %d", i, r.Replicas, replicas)
+					if r.Counted != replicas || r.CountedLast != replicas {
+						t.Errorf("replica %d counted %d replicas before and %d after, want %d", i, r.Counted, r.CountedLast, replicas)
 					}
 				}
 				healthy := burst + quota*during.Seconds()

@@ -31,12 +31,11 @@ type orders struct {
 
 // report is what it says in the end.
 type report struct {
-	Requests, Admitted       int
-	Shared, Local, Cached    int // of those admitted and refused
-	AdmittedLocal            int
-	Replicas                 int // as counted before the first request
-	Settled, Unsettled       uint64
-	SlowestMicros, LeftMilli int64
+	Requests, Admitted    int
+	Shared, Local, Cached int // requests by who decided them
+	Counted, CountedLast  int // replicas, before the first request and after the last
+	Settled, Unsettled    uint64
+	SlowestMicros         int64
 }
 
 // replica serves one greedy client until it is over, and prints its report.
@@ -55,7 +54,7 @@ func replica(given string) {
 		panic(err)
 	}
 	time.Sleep(time.Until(o.Begin))
-	r := report{Replicas: s.Health().Replicas}
+	r := report{Counted: s.Health().Replicas}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	tick := time.NewTicker(o.Every)
@@ -78,15 +77,12 @@ func replica(given string) {
 			}
 			if d.Allowed {
 				r.Admitted++
-				if d.Source == core.FromLocal {
-					r.AdmittedLocal++
-				}
 			}
 		})
 	}
 	wg.Wait()
 	h := s.Health()
-	r.Settled, r.Unsettled = h.Settled, h.Unsettled
+	r.CountedLast, r.Settled, r.Unsettled = h.Replicas, h.Settled, h.Unsettled
 	_ = s.Close()
 	_ = client.Close()
 	_ = json.NewEncoder(os.Stdout).Encode(r)

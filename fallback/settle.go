@@ -93,19 +93,24 @@ func (s *Store) draw(b *breaker, lost, final bool) {
 }
 
 // admitted is what a bucket owes beyond what it owed before the outage, in the time of the shared limit;
-// all that it owes if that was lost. From now on it counts as owed before.
+// all that it owes if that was lost. From now on it counts as owed before. Less than half a unit is
+// nothing: two clocks are read, one after the other.
 func (s *Store) admitted(e *owing, lost bool) core.Owed {
 	local, out, now := s.scaled(&e.bucket), make([]core.Outcome, 1), s.now()
 	if s.local.Peek(context.Background(), []core.Bucket{local}, out) != nil {
 		return core.Owed{}
 	}
 	debt, _ := owes(&local.Limit, &out[0])
-	before := max(e.base-now, 0)
-	e.base = now + debt
+	full := now + debt
 	if !lost {
-		debt -= before
+		debt -= max(e.base-now, 0)
 	}
-	return core.Owed{Bucket: e.bucket, Time: sharedTime(&local.Limit, &e.bucket.Limit, max(debt, 0))}
+	unit, ok := unitOf(&local.Limit)
+	if !ok || debt < (unit+1)/2 {
+		return core.Owed{}
+	}
+	e.base = full
+	return core.Owed{Bucket: e.bucket, Time: sharedTime(&local.Limit, &e.bucket.Limit, debt)}
 }
 
 // charge has the shared store charge the batches, those of nodes that are out aside, but for the one that

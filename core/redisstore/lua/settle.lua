@@ -82,15 +82,7 @@ for i = 2, #KEYS do
   if texts[i] then
     local result = command('SET', KEYS[i], texts[i], 'PX', lives[i])
     if result.err then
-      -- Nothing stays: it will be asked for again.
-      for j = 2, i - 1 do
-        local s, n = owed(raws[j], now_n)
-        if texts[j] and (s > 0 or n > 0) then
-          command('SET', KEYS[j], raws[j], 'PX', life(s, n))
-        elseif texts[j] then
-          command('DEL', KEYS[j])
-        end
-      end
+      -- Whether Redis takes writes, the first has told; should it not take this one, it is asked again.
       command('DEL', KEYS[1])
       return result
     end
