@@ -114,4 +114,3 @@ func TestRightsToCountAreNotNeededToDecide(t *testing.T) {
 		t.Errorf("told %d times:\n%s", n, log.String())
 	}
 }
-

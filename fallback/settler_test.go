@@ -15,7 +15,7 @@ type settler struct {
 	refuse  func(call int) (charge bool, err error) // nil: charges
 	calls   int
 	ids     map[string]bool
-	charged int64 // units
+	charged int64         // units
 	debited []core.Bucket // by Debit
 }
 
