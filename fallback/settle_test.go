@@ -75,6 +75,32 @@ func TestOnlyWhatIsSpentForSureIsCharged(t *testing.T) {
 	}
 }
 
+// A request may wait for the shared store until long after the breaker has opened.
+func TestWhatWaitedIsNotChargedThoughTheBreakerHasOpened(t *testing.T) {
+	shared := newSettler()
+	s := wrap(t, shared)
+	b, dear := at("b", core.Local, 100, 1), at("b", core.Local, 100, 30)
+	shared.slowDown(300 * time.Millisecond)
+	shared.fail(errDown)
+	waited := make(chan core.Outcome)
+	go func() {
+		out := make([]core.Outcome, 1)
+		_ = s.Take(context.Background(), []core.Bucket{dear}, out)
+		waited <- out[0]
+	}()
+	time.Sleep(50 * time.Millisecond)
+	shared.slowDown(0)
+	trip(t, s, shared)
+	spend(t, s, b, 10)
+	if o := <-waited; !o.Charged || o.Source != core.FromLocal || o.Remaining != 60 {
+		t.Fatalf("%+v, want a local decision", o)
+	}
+	comeBack(t, s, shared)
+	if units, _ := shared.seen(); units != 10 {
+		t.Errorf("%d charged, want the 10 that did not wait", units)
+	}
+}
+
 // A recovery that fails half-way is made again, and charges nothing twice. No request is decided by the shared
 // store before that.
 func TestARecoveryThatFailsHalfWay(t *testing.T) {

@@ -68,6 +68,12 @@ func (s *settler) seen() (units int64, calls int) {
 	return s.charged, s.calls
 }
 
+func (s *settler) slowDown(by time.Duration) {
+	s.fake.mu.Lock()
+	defer s.fake.mu.Unlock()
+	s.slow = by
+}
+
 // forget loses the fallback's witness and what else there is.
 func (s *settler) forget(buckets ...core.Bucket) {
 	s.mu.Lock()
