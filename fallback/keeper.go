@@ -30,6 +30,7 @@ func (s *Store) keep(ctx context.Context) {
 			return ctx.Err() == nil
 		})
 		s.retry(ctx)
+		s.tidy()
 	}
 }
 

@@ -26,7 +26,6 @@ const (
 	every    = 5 * time.Millisecond
 )
 
-
 // An outage admits what a healthy Redis would have: no more, whatever Redis has forgotten, and not
 // much less. Between the flaps of the short schedule there is more time than a replica keeps to its share for.
 func TestAnOutageMultipliesNothing(t *testing.T) {

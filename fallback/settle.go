@@ -113,6 +113,19 @@ func (s *Store) admitted(e *owing, lost bool) core.Owed {
 	return core.Owed{Bucket: e.bucket, Time: sharedTime(&local.Limit, &e.bucket.Limit, debt)}
 }
 
+// tidy makes room for buckets that an outage touches by dropping those of which nothing is left to be
+// charged.
+func (s *Store) tidy() {
+	if s.ledger.size.Load() < mostOwing/2 {
+		return
+	}
+	s.ledger.each(func(e *owing) (drop bool) {
+		local, out := s.scaled(&e.bucket), make([]core.Outcome, 1)
+		err := s.local.Peek(context.Background(), []core.Bucket{local}, out)
+		return err == nil && out[0].Remaining == local.Limit.Capacity()
+	})
+}
+
 // charge has the shared store charge the batches, those of nodes that are out aside, but for the one that
 // is just coming back. It ends at the first that fails for want of the store.
 func (s *Store) charge(ctx context.Context, back *breaker, within time.Duration) error {

@@ -28,7 +28,9 @@ func owed(units int64, buckets ...core.Bucket) (all []core.Owed) {
 	return all
 }
 
-func unit(l core.Limit) time.Duration { return (l.Period + time.Duration(l.Quota) - 1) / time.Duration(l.Quota) }
+func unit(l core.Limit) time.Duration {
+	return (l.Period + time.Duration(l.Quota) - 1) / time.Duration(l.Quota)
+}
 
 // What is stored is exactly the instant that the charge makes of it, to the nanosecond: never above
 // the capacity, never lower than it was, and it lives until it says nothing and at most a second longer.
