@@ -46,6 +46,18 @@ func TestReplicasCountEachOther(t *testing.T) {
 		t.Errorf("%v replicas are there after one has closed, want 3", n)
 	}
 	eventually(t, "one leaves", 15*time.Second, counted(3))
+	for _, s := range all {
+		take(t, s, clusterBucket(0))
+	}
+	eventually(t, "witnesses", 5*time.Second, func() bool { return len(server.Do(t, "KEYS", "*witness*").([]any)) == 3 })
+	for _, s := range all {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := append(server.Do(t, "KEYS", "*witness*").([]any), server.Do(t, "KEYS", "*replicas").([]any)...); len(left) != 0 {
+		t.Errorf("%v are left behind", left)
+	}
 }
 
 func TestAGivenShareIsNotCounted(t *testing.T) {

@@ -87,8 +87,15 @@ func (c *check) decideHeld(ctx context.Context) error {
 	err := c.decide(ctx)
 	refused := err != nil || c.refused()
 	for i := range half.out {
-		// What the local half has decided in the end, it has charged again.
-		half.out[i].Charged = half.out[i].Charged && (refused || c.out[at[i]].Source == core.FromLocal)
+		o := &half.out[i]
+		if !o.Charged {
+			continue
+		}
+		// What the local half has decided in the end, it has charged again; what the shared store has, is
+		// charged there.
+		if o.Charged = refused || c.out[at[i]].Source == core.FromLocal; !o.Charged {
+			s.leaveOut(&c.buckets[at[i]])
+		}
 	}
 	_ = s.local.Refund(context.WithoutCancel(ctx), half.buckets, half.out) // fails only when closed
 	return err

@@ -35,7 +35,7 @@ type report struct {
 	Shared, Local, Cached int // requests by who decided them
 	Counted, CountedLast  int // replicas, before the first request and after the last
 	Settled, Unsettled    uint64
-	SlowestMicros         int64
+	Slowest               time.Duration
 }
 
 // replica serves one greedy client until it is over, and prints its report.
@@ -66,7 +66,7 @@ func replica(given string) {
 			mu.Lock()
 			defer mu.Unlock()
 			r.Requests++
-			r.SlowestMicros = max(r.SlowestMicros, took.Microseconds())
+			r.Slowest = max(r.Slowest, took)
 			switch d.Source {
 			case core.FromShared:
 				r.Shared++

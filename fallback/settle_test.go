@@ -101,6 +101,23 @@ func TestWhatWaitedIsNotChargedThoughTheBreakerHasOpened(t *testing.T) {
 	}
 }
 
+// While the last of an outage is settled, the shared store decides already.
+func TestWhatIsDecidedWhileItIsSettledIsChargedOnce(t *testing.T) {
+	shared := newSettler()
+	s := wrap(t, shared)
+	b := at("b", core.Local, 100, 1)
+	trip(t, s, shared)
+	spend(t, s, b, 10)
+	comeBack(t, s, shared)
+	if n := spend(t, s, b, 20); n != 20 {
+		t.Fatalf("%d admitted, want 20", n)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if n := shared.left(b); n != 70 {
+		t.Errorf("%d left in the shared store, want 70", n)
+	}
+}
+
 // A recovery that fails half-way is made again, and charges nothing twice. No request is decided by the shared
 // store before that.
 func TestARecoveryThatFailsHalfWay(t *testing.T) {
@@ -198,7 +215,7 @@ func TestOnlyTheFailedNodeIsSettled(t *testing.T) {
 	for range 10 {
 		take(t, s, a, b)
 	}
-	n.nodes.down = ""
+	n.down = ""
 	eventually(t, "back", 5*time.Second, func() bool { return !s.Health().Degraded })
 	if left, lefta := shared.left(b), shared.left(a); left != 90 || lefta != 90 {
 		t.Errorf("%d left of the failed node's and %d of the other's, want 90 each", left, lefta)

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"sync"
 	"time"
@@ -85,7 +84,8 @@ func (s *Store) runAside(ctx context.Context, script sideScript, tag uint8, keys
 	sec, ns := s.time()
 	full = append(append(full, sec, ns), args...)
 
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectBudgets*s.budget)
+	most := connectBudgets * s.budget
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	type answer struct {
 		n   int64
 		err error
@@ -100,13 +100,15 @@ func (s *Store) runAside(ctx context.Context, script sideScript, tag uint8, keys
 		cancel()
 		return 0, err
 	}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
 	select {
 	case a := <-got:
 		if a.err != nil {
 			return 0, fault(a.err)
 		}
 		return a.n, nil
-	case <-within.Done():
+	case <-timer.C:
 		return 0, fault(errBudget)
 	case <-ctx.Done():
 		return 0, gone(ctx)
