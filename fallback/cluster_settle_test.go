@@ -39,6 +39,7 @@ func TestOnlyTheBucketsOfADeadShardAreSettled(t *testing.T) {
 	dead := slices.IndexFunc(cluster.Nodes(), func(n *redistest.Server) bool { return n.Addr() == nodes[1] })
 	cluster.Nodes()[dead].Stop()
 	trip := buckets[1]
+	trip.OnFailure = core.Open
 	for i := 0; !degraded(s, nodes[1]); i++ { // by buckets that have nothing to do with it
 		trip.Key = fmt.Sprint("1t:trip::", i)
 		if shared.Partition(trip.Key) == nodes[1] {

@@ -14,8 +14,8 @@ type readings struct {
 	after int64 // the instant before which only a higher count is believed
 }
 
-// failed notes that the store could not count, or has just been away, at that instant.
-func (r *readings) failed(now int64) { r.taken, r.after = 0, now+int64(countFor) }
+// failed notes that the store could not count, or was away, at that instant.
+func (r *readings) failed(at int64) { r.taken, r.after = 0, max(r.after, at+int64(countFor)) }
 
 // take adds a count, and says what to go by instead of count.
 func (r *readings) take(n, count, now int64) int64 {

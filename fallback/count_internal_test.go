@@ -1,9 +1,14 @@
 package fallback
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/memstore"
 )
 
 func TestWhatCountOneGoesBy(t *testing.T) {
@@ -34,5 +39,43 @@ func TestWhatCountOneGoesBy(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: counts of %v are taken for %v, want %v", name, c.counts, got, c.want)
 		}
+	}
+}
+
+// alone is a shared store that has lost its memory: whoever asks is the first.
+type alone struct{ *memstore.Store }
+
+func (alone) Traits() core.Traits { return core.Traits{} }
+
+func (alone) Live(context.Context, string, time.Duration) (int, error) { return 1, nil }
+
+func (alone) Leave(context.Context, string) error { return nil }
+
+// An outage that fell between two counts has been one.
+func TestNoCountIsBelievedSoonAfterAnOutage(t *testing.T) {
+	s, err := New(alone{memstore.New()}, WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.quit()
+	s.probes.Wait() // the keeper is this test
+	s.portion.replicas.Store(4)
+	b := s.breaker("")
+	s.changed(b, true)
+	s.changed(b, false)
+	for range 5 {
+		s.count(t.Context())
+	}
+	if n := s.portion.replicas.Load(); n != 4 {
+		t.Errorf("%d replicas are believed in just after an outage, want the 4 of before", n)
+	}
+	s.outAt.Store(0)
+	s.readings = readings{}
+	for range 3 {
+		s.count(t.Context())
+	}
+	if n := s.portion.replicas.Load(); n != 1 {
+		t.Errorf("%d replicas are believed in without one, want the one that was counted", n)
 	}
 }

@@ -40,6 +40,7 @@ func (s *Store) Health() core.Health {
 // it. It runs on the node's prober, so the events of a node come in order.
 func (s *Store) changed(b *breaker, degraded bool) {
 	now := time.Now()
+	s.outAt.Store(s.now())
 	b.since.Store(now.UnixNano())
 	c := Change{Partition: b.partition, Degraded: degraded, At: now}
 	if degraded {

@@ -60,6 +60,9 @@ func (s *Store) count(ctx context.Context) bool {
 			return false
 		}
 	}
+	if at := s.outAt.Load(); at != 0 && s.now() < at+int64(countFor) {
+		s.readings.failed(at) // between two counts
+	}
 	n, err := s.census.Live(ctx, s.id, countFor)
 	if err == nil {
 		s.portion.replicas.Store(s.readings.take(int64(n), s.portion.replicas.Load(), s.now()))

@@ -50,6 +50,7 @@ type Store struct {
 	settled    atomic.Uint64
 	unsettled  atomic.Uint64
 	until      atomic.Int64 // the end of the last hand-over; 0: of none
+	outAt      atomic.Int64 // when a node last went out or came back, by the store's clock; 0: never
 	readings   readings     // the keeper's
 	uncounted  bool         // the keeper has told that it cannot count
 
