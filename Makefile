@@ -29,7 +29,7 @@ test: deps ## run the tests, with real Redis servers and the race detector (PKG=
 	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -shuffle=on -timeout=$(TIMEOUT) $(ARGS) $(PKG)
 
 .PHONY: chaos
-chaos: deps ## outages of full length, with replicas as processes: three minutes
+chaos: deps ## outages of full length, with replicas as processes: some minutes
 	go test ./fallback -run TestAnOutageMultipliesNothing -count=1 -timeout=15m -v -chaos
 
 .PHONY: check
