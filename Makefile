@@ -28,6 +28,10 @@ run: ## start the gin example with the in-process store (ARGS="-addr :9000")
 test: deps ## run the tests, with real Redis servers and the race detector (PKG=./core/...)
 	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -shuffle=on -timeout=$(TIMEOUT) $(ARGS) $(PKG)
 
+.PHONY: chaos
+chaos: deps ## outages of full length, with replicas as processes: some minutes
+	go test ./fallback -run TestAnOutageMultipliesNothing -count=1 -timeout=15m -v -chaos
+
 .PHONY: check
 check: fmt-check lint vet tidy-check vuln test bench-check ## everything that a change has to pass
 

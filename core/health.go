@@ -8,7 +8,11 @@ type Health struct {
 	Degraded       bool // some node is
 	Nodes          []NodeHealth
 	Share          float64       // this replica's part of each limit while degraded
+	Replicas       int           // live replicas as last counted, of which Share is one; 0: not counted, or Share was given
+	Assumed        bool          // Share was neither given nor counted: it takes this replica to be the only one
 	LocalDecisions uint64        // requests with a level decided locally, since the start
+	Settled        uint64        // buckets charged for what was admitted without the shared store, since the start
+	Unsettled      uint64        // buckets that could not be: there was no room to note them, or it was refused
 	Failures       FailureCounts // requests that the shared store did not answer, since the start
 }
 

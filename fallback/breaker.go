@@ -28,6 +28,8 @@ type breaker struct {
 	cause     atomic.Pointer[error]
 	explained atomic.Bool  // a probe's error has been logged in this outage
 	since     atomic.Int64 // when degraded last changed, in Unix nanoseconds; 0: never
+	until     atomic.Int64 // the end of the hand-over, by the store's clock
+	witness   witness
 }
 
 func (s *Store) breaker(partition string) *breaker {

@@ -12,8 +12,15 @@ func (s *Store) Debit(ctx context.Context, buckets []core.Bucket) error {
 	var errs []error
 	for _, g := range s.groups(buckets) {
 		if err := s.reach(g.partition, func() error { return s.shared.Debit(ctx, g.buckets) }); err != nil {
-			errs = append(errs, s.local.Debit(ctx, s.allScaled(g.buckets)))
+			scaled := s.allScaled(g.buckets)
+			for i := range scaled {
+				s.prepare(&g.buckets[i], &scaled[i], err)
+			}
+			errs = append(errs, s.local.Debit(ctx, scaled))
 		}
+	}
+	if held := strictOf(buckets); len(held) > 0 {
+		errs = append(errs, s.whole.Debit(ctx, held))
 	}
 	return errors.Join(errs...)
 }
@@ -31,6 +38,9 @@ func (s *Store) Refund(ctx context.Context, buckets []core.Bucket, out []core.Ou
 		default:
 			shared, sharedOut = append(shared, buckets[i]), append(sharedOut, out[i])
 		}
+	}
+	if err := s.refundWhole(ctx, buckets, out); err != nil {
+		return err
 	}
 	if len(local) > 0 {
 		if err := s.local.Refund(ctx, local, localOut); err != nil {
@@ -51,6 +61,15 @@ func (s *Store) Reset(ctx context.Context, buckets []core.Bucket) error {
 	}
 	if err := s.local.Reset(ctx, s.allScaled(buckets)); err != nil {
 		return err
+	}
+	if held := strictOf(buckets); len(held) > 0 {
+		if err := s.whole.Reset(ctx, held); err != nil {
+			return err
+		}
+	}
+	for i := range buckets {
+		s.ledger.forget(buckets[i].Key)
+		s.known.note(buckets[i].Key, 0, s.now())
 	}
 	var errs []error
 	for _, g := range s.groups(buckets) {

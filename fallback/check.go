@@ -43,7 +43,7 @@ func (c *check) decide(ctx context.Context) error {
 			c.fail(err)
 		case !c.failed():
 			if c.take {
-				c.store.remember(ctx, c.buckets, c.out)
+				c.store.learn(c.buckets, c.out)
 			}
 			return nil
 		}

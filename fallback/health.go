@@ -12,12 +12,13 @@ import (
 
 // Health reads the present state.
 func (s *Store) Health() core.Health {
-	h := core.Health{Share: s.share, LocalDecisions: s.decided.Load(), Failures: core.FailureCounts{
+	h := core.Health{Share: s.portion.share(), Replicas: int(s.portion.replicas.Load()), Assumed: s.portion.assumed(), LocalDecisions: s.decided.Load(), Failures: core.FailureCounts{
 		Store:   s.faults[core.FaultStore].Load(),
 		Config:  s.faults[core.FaultConfig].Load(),
 		Request: s.faults[core.FaultRequest].Load(),
 		Caller:  s.faults[core.FaultCaller].Load(),
 	}}
+	h.Settled, h.Unsettled = s.settled.Load(), s.unsettled.Load()+s.ledger.missed.Load()
 	s.breakers.Range(func(_, v any) bool {
 		b := v.(*breaker)
 		n := core.NodeHealth{Partition: b.partition, Degraded: b.degraded.Load()}
@@ -39,6 +40,7 @@ func (s *Store) Health() core.Health {
 // it. It runs on the node's prober, so the events of a node come in order.
 func (s *Store) changed(b *breaker, degraded bool) {
 	now := time.Now()
+	s.outAt.Store(s.now())
 	b.since.Store(now.UnixNano())
 	c := Change{Partition: b.partition, Degraded: degraded, At: now}
 	if degraded {
@@ -89,13 +91,13 @@ func node(partition string) []any {
 }
 
 func (s *Store) logDegraded(c Change) {
-	attrs := append(node(c.Partition), "share", s.share, "err", c.Err)
+	attrs := append(node(c.Partition), "share", s.portion.share(), "err", c.Err)
 	level, msg := slog.LevelWarn, "tierlimit: shared store failed, deciding locally"
 	if core.FaultOf(c.Err) == core.FaultConfig {
 		level, msg = slog.LevelError, "tierlimit: shared store refuses by configuration and will not mend itself, deciding locally"
 	}
-	if !s.told {
-		attrs = append(attrs, "hint", "share assumes one replica; set fallback.WithReplicas")
+	if s.portion.assumed() {
+		attrs = append(attrs, "hint", "share assumes one replica: none were counted yet; fallback.WithReplicas sets how many there are")
 	}
 	s.log.Log(context.Background(), level, msg, attrs...)
 }

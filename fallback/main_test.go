@@ -2,6 +2,7 @@ package fallback_test
 
 import (
 	"log/slog"
+	"os"
 	"testing"
 
 	"github.com/redis/go-redis/v9/logging"
@@ -14,5 +15,9 @@ var discard = slog.New(slog.DiscardHandler)
 
 func TestMain(m *testing.M) {
 	logging.Disable() // go-redis tells of each dial that these tests make fail
+	if given := os.Getenv(replicaEnv); given != "" {
+		replica(given)
+		return
+	}
 	goleak.VerifyTestMain(m, redistest.ClientLeftovers()...)
 }

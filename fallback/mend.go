@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tierlimit/tierlimit/core"
 )
@@ -10,7 +11,7 @@ import (
 // OnFailure to judge. Where the request is refused, nothing is charged in either half.
 func (c *check) mend(ctx context.Context) error {
 	if c.take {
-		c.store.remember(ctx, c.buckets, c.out)
+		c.store.learn(c.buckets, c.out)
 	}
 	denied := false
 	for i := range c.out {
@@ -38,7 +39,9 @@ func (c *check) local(ctx context.Context, take bool) (refused bool, err error) 
 		switch b := &c.buckets[i]; {
 		case c.out[i].Err == nil:
 		case b.OnFailure == core.Local:
-			mine = append(mine, c.store.scaled(b))
+			local := c.store.scaled(b)
+			c.store.prepare(b, &local, c.out[i].Err)
+			mine = append(mine, local)
 		case !b.Shadow && (b.OnFailure == core.Closed || b.Cost > b.Limit.Capacity()):
 			refused = true
 		}
@@ -49,11 +52,24 @@ func (c *check) local(ctx context.Context, take bool) (refused bool, err error) 
 	}
 	for i := range c.buckets {
 		if c.out[i].Err != nil && c.buckets[i].OnFailure == core.Local {
+			late := !errors.Is(c.out[i].Err, errDegraded)
 			c.out[i], half.out = half.out[0], half.out[1:]
+			if late && c.out[i].Charged {
+				c.store.leaveOut(&c.buckets[i])
+			}
 			refused = refused || (!c.out[i].Admits && !c.buckets[i].Shadow)
 		}
 	}
 	return refused, nil
+}
+
+// leaveOut has what was just charged locally not be charged in the shared store as well: that did not
+// say whether it has done so.
+func (s *Store) leaveOut(b *core.Bucket) {
+	local := s.scaled(b)
+	if unit, ok := unitOf(&local.Limit); ok {
+		s.ledger.leaveOut(b.Key, unit*min(b.Cost, local.Limit.Capacity()))
+	}
 }
 
 // giveBack undoes what the shared store charged for a request that the local half, or a Closed level of a

@@ -19,26 +19,28 @@ func (s *Store) startProbe(b *breaker) {
 	s.life.Lock()
 	defer s.life.Unlock()
 	if !s.closed {
-		s.probes.Go(func() { s.probe(b) })
+		s.probes.Go(func() { s.probe(s.ctx, b) })
 	}
 }
 
 // probe runs the real script on a bucket of its own until it succeeds in time. A mere PING
 // would succeed on a node that is read-only or out of memory. A node on which no key lives any more, since
 // another has taken over, holds up nobody: its breaker closes and is forgotten.
-func (s *Store) probe(b *breaker) {
+//
+// Before the breaker closes, the node is charged what was admitted without it.
+func (s *Store) probe(ctx context.Context, b *breaker) {
 	s.changed(b, true)
-	key, lives := s.canaryKey(b.partition)
+	key, lives := s.keyOn("canary:", b.partition)
 	canary := []core.Bucket{{Key: key, Limit: core.PerSecond(1_000_000), Cost: 1, Level: "canary"}}
 	out := make([]core.Outcome, 1)
 	for {
 		select {
-		case <-s.quit:
+		case <-ctx.Done():
 			return
 		case <-time.After(probeEvery - rand.N(probeEvery/5)): // replicas must not probe in step
 		}
 		if s.shared.Partition(key) != b.partition {
-			key, lives = s.canaryKey(b.partition)
+			key, lives = s.keyOn("canary:", b.partition)
 			canary[0].Key = key
 		}
 		done, refused := b.circuit.Allow()
@@ -51,12 +53,18 @@ func (s *Store) probe(b *breaker) {
 				err = out[0].Err
 			}
 		}
+		if err == nil {
+			if late := s.readmit(ctx, b); lives {
+				err = late
+			}
+		}
 		if err != nil {
 			s.stillFailing(b, err)
 		}
 		done(err)
 		if !b.degraded.Load() {
 			s.changed(b, false)
+			s.recovered(ctx, b)
 			if !lives {
 				s.breakers.Delete(b.partition)
 			}
@@ -65,10 +73,10 @@ func (s *Store) probe(b *breaker) {
 	}
 }
 
-// canaryKey finds a key that lives on the partition, if any does.
-func (s *Store) canaryKey(partition string) (key string, lives bool) {
+// keyOn finds a key that begins so and lives on the partition, if any does.
+func (s *Store) keyOn(begin, partition string) (key string, lives bool) {
 	for i := range 1 << 14 {
-		key = "canary:" + strconv.Itoa(i)
+		key = begin + strconv.Itoa(i)
 		if s.shared.Partition(key) == partition {
 			return key, true
 		}

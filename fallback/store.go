@@ -4,13 +4,19 @@
 // shared store answers, it decides. When it does not, a circuit breaker opens, and levels whose
 // OnFailure is Local are decided from local buckets at this replica's share of each limit, in
 // microseconds. A probe in the background brings the shared store back; no request waits for it.
+//
+// An outage is no fresh start: a local bucket begins with this replica's share of what the shared store
+// last said was left, and what it admits is charged to the shared store when that is back. The share
+// is one of the replicas that were counted through the shared store while it was well.
 package fallback
 
 import (
+	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,9 +28,13 @@ import (
 // Store is a core.Store over a shared one. It is safe for concurrent use.
 type Store struct {
 	shared   core.Store
+	census   core.Census  // nil: shared cannot count replicas
+	settler  core.Settler // nil: shared cannot tell a charge that is repeated
 	local    *memstore.Store
-	share    float64
-	told     bool // the share was given, not assumed
+	whole    *memstore.Store // of strict levels: their whole limits
+	portion  portion
+	id       string    // this replica's, new at each start
+	start    time.Time // of the store's clock
 	entries  []memstore.Option
 	log      *slog.Logger
 	onChange []func(Change)
@@ -35,79 +45,24 @@ type Store struct {
 	faults   [4]atomic.Uint64 // by core.Fault
 	oddAt    atomic.Int64     // when a FaultRequest was last logged, in Unix nanoseconds
 
+	known      known
+	ledger     ledger
+	settlement settlement
+	settled    atomic.Uint64
+	unsettled  atomic.Uint64
+	until      atomic.Int64 // the end of the last hand-over; 0: of none
+	outAt      atomic.Int64 // when a node last went out or came back, by the store's clock; 0: never
+	readings   readings     // the keeper's
+	uncounted  bool         // the keeper has told that it cannot count
+
 	life   sync.Mutex // guards closed against new probes
 	closed bool
-	quit   chan struct{}
-	probes sync.WaitGroup
+	ctx    context.Context // ends with Close
+	quit   context.CancelFunc
+	probes sync.WaitGroup // and the keeper
 }
 
-// Option configures a Store.
-type Option func(*Store) error
-
-// WithReplicas says how many replicas of the service there are, so that in an outage each holds
-// its part of every limit and together they hold the whole. The default is 1: right for a
-// single replica, and n times the limit for n.
-func WithReplicas(n int) Option {
-	return func(s *Store) error {
-		if n < 1 {
-			return fmt.Errorf("replicas is %d, want 1 or more", n)
-		}
-		return s.tell("replicas", 1/float64(n))
-	}
-}
-
-// WithShare sets this replica's part of every limit during an outage, above 0 to 1, for
-// replicas that get unequal traffic.
-func WithShare(share float64) Option {
-	return func(s *Store) error {
-		if math.IsNaN(share) || share <= 0 || share > 1 {
-			return fmt.Errorf("share is %v, want above 0 to 1", share)
-		}
-		return s.tell("share", share)
-	}
-}
-
-func (s *Store) tell(option string, share float64) error {
-	if s.told {
-		return fmt.Errorf("%s is given beside another share, want WithReplicas or WithShare once", option)
-	}
-	s.share, s.told = share, true
-	return nil
-}
-
-// WithLocalEntries bounds the local buckets; see memstore.WithMaxEntries.
-func WithLocalEntries(n int) Option {
-	return func(s *Store) error {
-		s.entries = append(s.entries, memstore.WithMaxEntries(n))
-		return nil
-	}
-}
-
-// WithLogger sets where changes of state are logged, one line each; the default is
-// slog.Default at the time of New.
-func WithLogger(log *slog.Logger) Option {
-	return func(s *Store) error {
-		if log == nil {
-			return errors.New("logger is nil, want a *slog.Logger")
-		}
-		s.log = log
-		return nil
-	}
-}
-
-// WithOnChange calls f at each change of state, one at a time and in order. It may be given more
-// than once.
-func WithOnChange(f func(Change)) Option {
-	return func(s *Store) error {
-		if f == nil {
-			return errors.New("on-change function is nil, want a function")
-		}
-		s.onChange = append(s.onChange, f)
-		return nil
-	}
-}
-
-// New wraps shared. It does no I/O: a service starts, and decides, while its shared store is
+// New wraps shared. It waits for no I/O: a service starts, and decides, while its shared store is
 // away. Closing the Store closes shared.
 func New(shared core.Store, opts ...Option) (*Store, error) {
 	if shared == nil {
@@ -119,7 +74,8 @@ func New(shared core.Store, opts ...Option) (*Store, error) {
 	if shared.Traits().Local {
 		return nil, errors.New("fallback: shared store answers by itself and needs no fallback")
 	}
-	s := &Store{shared: shared, share: 1, log: slog.Default(), quit: make(chan struct{})}
+	s := &Store{shared: shared, log: slog.Default(), id: rand.Text()[:16], start: time.Now()}
+	s.known.seed, s.ledger.seed = maphash.MakeSeed(), maphash.MakeSeed()
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, errors.New("fallback: option is nil, want a fallback.With... option")
@@ -128,13 +84,19 @@ func New(shared core.Store, opts ...Option) (*Store, error) {
 			return nil, fmt.Errorf("fallback: %w", err)
 		}
 	}
-	s.local = memstore.New(s.entries...)
+	s.local, s.whole = memstore.New(s.entries...), memstore.New(s.entries...)
 	if err := s.local.Err(); err != nil {
 		return nil, fmt.Errorf("fallback: local half: %w", err)
 	}
+	s.census, _ = shared.(core.Census)
+	s.settler, _ = shared.(core.Settler)
+	s.ctx, s.quit = context.WithCancel(context.Background())
 	if w, ok := shared.(core.Watcher); ok {
 		s.watched = true
 		w.Watch(func(partition string, err error) { s.breaker(partition).record(err) })
+	}
+	if s.census != nil || s.settler != nil {
+		s.probes.Go(func() { s.keep(s.ctx) })
 	}
 	return s, nil
 }
@@ -150,24 +112,29 @@ func (s *Store) Err() error {
 // Partition is the shared store's.
 func (s *Store) Partition(key string) string { return s.shared.Partition(key) }
 
-// Traits are the shared store's, with an answer of its own. An algorithm that the local half
-// does not have is held by a token bucket there.
+// Traits are the shared store's, with an answer of its own.
 func (s *Store) Traits() core.Traits {
 	t := s.shared.Traits()
-	t.Local = true
+	t.Local, t.Strict = true, true
 	return t
 }
 
-// Close ends probing and closes both halves. Closing twice is harmless.
+// now is the store's own clock, which begins above 0.
+func (s *Store) now() int64 { return int64(time.Since(s.start)) + 1 }
+
+// Close ends what runs in the background, takes this replica out of the count and closes both halves.
+// Closing twice is harmless.
 func (s *Store) Close() error {
 	s.life.Lock()
-	if !s.closed {
-		s.closed = true
-		close(s.quit)
-	}
+	first := !s.closed
+	s.closed = true
 	s.life.Unlock()
+	s.quit()
 	s.probes.Wait()
-	return errors.Join(s.local.Close(), s.shared.Close())
+	if first {
+		s.leave()
+	}
+	return errors.Join(s.local.Close(), s.whole.Close(), s.shared.Close())
 }
 
 // Change is a change of state of one node of the shared store.

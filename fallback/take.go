@@ -15,7 +15,16 @@ func (s *Store) Take(ctx context.Context, buckets []core.Bucket, out []core.Outc
 		return nil
 	}
 	c := check{store: s, take: true, buckets: buckets, out: out}
-	return c.decide(ctx)
+	var err error
+	if s.handingOver() {
+		err = c.decideHeld(ctx)
+	} else {
+		err = c.decide(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return c.hold(ctx)
 }
 
 // Peek asks as Take does and changes nothing.
@@ -24,18 +33,8 @@ func (s *Store) Peek(ctx context.Context, buckets []core.Bucket, out []core.Outc
 		return nil
 	}
 	c := check{store: s, buckets: buckets, out: out}
-	return c.decide(ctx)
-}
-
-// remember empties the local buckets of what the shared store found empty. A client that has spent
-// its limit there would else find it again here, and could bring that about: by keeping the
-// service so busy that answers come late.
-func (s *Store) remember(ctx context.Context, buckets []core.Bucket, out []core.Outcome) {
-	for i := range buckets {
-		if b := &buckets[i]; !out[i].Admits && out[i].Remaining == 0 && out[i].Source == core.FromShared && b.OnFailure == core.Local {
-			local := s.scaled(b)
-			local.Cost = local.Limit.Capacity()
-			_ = s.local.Debit(ctx, []core.Bucket{local}) // fails only when closed
-		}
+	if err := c.decide(ctx); err != nil {
+		return err
 	}
+	return c.hold(ctx)
 }

@@ -76,6 +76,13 @@ func Fallback(reg prometheus.Registerer, s interface{ Health() core.Health }) er
 			}
 			return 0
 		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tierlimit_share", Help: "This replica's part of each limit while decisions are local.",
+		}, func() float64 { return s.Health().Share }),
+		counter("tierlimit_settled_buckets_total", "Buckets charged in the shared store for what was admitted without it.", nil,
+			func() uint64 { return s.Health().Settled }),
+		counter("tierlimit_unsettled_buckets_total", "Buckets that could not be charged for that.", nil,
+			func() uint64 { return s.Health().Unsettled }),
 		counter("tierlimit_local_decisions_total", "Requests with a level decided locally.", nil,
 			func() uint64 { return s.Health().LocalDecisions }),
 		failures("store", func(f core.FailureCounts) uint64 { return f.Store }),

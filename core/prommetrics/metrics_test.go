@@ -113,8 +113,18 @@ tierlimit_local_decisions_total 20
 # HELP tierlimit_no_address_total Requests that an IP level could not count: no client address.
 # TYPE tierlimit_no_address_total counter
 tierlimit_no_address_total 1
+# HELP tierlimit_settled_buckets_total Buckets charged in the shared store for what was admitted without it.
+# TYPE tierlimit_settled_buckets_total counter
+tierlimit_settled_buckets_total 0
+# HELP tierlimit_share This replica's part of each limit while decisions are local.
+# TYPE tierlimit_share gauge
+tierlimit_share 1
+# HELP tierlimit_unsettled_buckets_total Buckets that could not be charged for that.
+# TYPE tierlimit_unsettled_buckets_total counter
+tierlimit_unsettled_buckets_total 0
 `
-	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "tierlimit_degraded", "tierlimit_local_decisions_total", "tierlimit_no_address_total"); err != nil {
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "tierlimit_degraded", "tierlimit_local_decisions_total", "tierlimit_no_address_total",
+		"tierlimit_settled_buckets_total", "tierlimit_share", "tierlimit_unsettled_buckets_total"); err != nil {
 		t.Error(err)
 	}
 }

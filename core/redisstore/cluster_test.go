@@ -36,6 +36,8 @@ func TestCluster(t *testing.T) {
 		{"caller leaves", callerLeavesCluster},
 		{"moving slots", movingSlots},
 		{"leases", leasesOverCluster},
+		{"census", countOverCluster},
+		{"settlement", settleOverCluster},
 		{"close", closeCluster},
 	} {
 		t.Run(test.name, func(t *testing.T) {

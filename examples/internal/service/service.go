@@ -35,7 +35,7 @@ func ParseFlags() Flags {
 	flag.StringVar(&f.Addr, "addr", "127.0.0.1:8080", "address to listen on")
 	flag.StringVar(&f.Redis, "redis", "", "Redis URL, such as redis://127.0.0.1:6379/0; empty: count in this process")
 	flag.StringVar(&f.Policy, "policy", "", "policy file; empty: the built-in policy")
-	flag.IntVar(&f.Replicas, "replicas", 1, "how many of this service run: each holds its part of the limits while Redis is away")
+	flag.IntVar(&f.Replicas, "replicas", 0, "how many of this service run: each holds its part of the limits while Redis is away; 0: they count each other")
 	flag.Parse()
 	return f
 }
@@ -99,7 +99,11 @@ func (s *Service) store(f Flags) (core.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.fallback, err = fallback.New(shared, fallback.WithReplicas(f.Replicas))
+	if f.Replicas == 0 {
+		s.fallback, err = fallback.New(shared)
+	} else {
+		s.fallback, err = fallback.New(shared, fallback.WithReplicas(f.Replicas))
+	}
 	return s.fallback, err
 }
 

@@ -1,0 +1,236 @@
+package fallback_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/fallback"
+)
+
+// trip makes the breaker open by requests of a bucket of its own: what is admitted before it has opened may
+// have been charged, and is left out.
+func trip(t *testing.T, s core.Store, shared *settler) {
+	t.Helper()
+	shared.fail(errDown)
+	spend(t, s, at("trip", core.Local, 1_000_000, 1), 5)
+}
+
+func comeBack(t *testing.T, s *fallback.Store, shared *settler) {
+	t.Helper()
+	shared.fail(nil)
+	eventually(t, "back", 5*time.Second, func() bool { return !s.Health().Degraded })
+}
+
+func TestWhatWasAdmittedLocallyIsChargedOnReturn(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts          []fallback.Option
+		before, after int64 // left in the shared store
+		admitted      int
+	}{
+		"alone":      {nil, 90, 60, 30},
+		"of four":    {[]fallback.Option{fallback.WithReplicas(4)}, 90, 68, 22},
+		"after some": {nil, 40, 10, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shared := newSettler()
+			s := wrap(t, shared, c.opts...)
+			b := at("b", core.Local, 100, 1)
+			spend(t, s, b, int(100-c.before))
+			trip(t, s, shared)
+			if n := spend(t, s, b, 30); n != c.admitted {
+				t.Fatalf("%d admitted locally, want %d", n, c.admitted)
+			}
+			comeBack(t, s, shared)
+			if n := shared.left(b); n != c.after {
+				t.Errorf("%d left in the shared store, want %d", n, c.after)
+			}
+			if h := s.Health(); h.Settled != 1 || h.Unsettled != 0 {
+				t.Errorf("%d buckets settled, %d not; want 1 and 0", h.Settled, h.Unsettled)
+			}
+		})
+	}
+}
+
+// Refunds count, and what a request was charged that waited for the shared store does not.
+func TestOnlyWhatIsSpentForSureIsCharged(t *testing.T) {
+	shared := newSettler()
+	s := wrap(t, shared)
+	b := at("b", core.Local, 100, 1)
+	shared.fail(errDown)
+	spend(t, s, b, 5) // these fail, and open the breaker
+	if !s.Health().Degraded {
+		t.Fatal("the breaker has not opened")
+	}
+	spend(t, s, b, 10)
+	out := take(t, s, b)
+	if err := s.Refund(t.Context(), []core.Bucket{b}, out); err != nil {
+		t.Fatal(err)
+	}
+	comeBack(t, s, shared)
+	if units, _ := shared.seen(); units != 10 {
+		t.Errorf("%d charged, want the 10 that were admitted while the breaker was open", units)
+	}
+}
+
+// A request may wait for the shared store until long after the breaker has opened.
+func TestWhatWaitedIsNotChargedThoughTheBreakerHasOpened(t *testing.T) {
+	shared := newSettler()
+	s := wrap(t, shared)
+	b, dear := at("b", core.Local, 100, 1), at("b", core.Local, 100, 30)
+	shared.slowDown(300 * time.Millisecond)
+	shared.fail(errDown)
+	waited := make(chan core.Outcome)
+	go func() {
+		out := make([]core.Outcome, 1)
+		_ = s.Take(context.Background(), []core.Bucket{dear}, out)
+		waited <- out[0]
+	}()
+	time.Sleep(50 * time.Millisecond)
+	shared.slowDown(0)
+	trip(t, s, shared)
+	spend(t, s, b, 10)
+	if o := <-waited; !o.Charged || o.Source != core.FromLocal || o.Remaining != 60 {
+		t.Fatalf("%+v, want a local decision", o)
+	}
+	comeBack(t, s, shared)
+	if units, _ := shared.seen(); units != 10 {
+		t.Errorf("%d charged, want the 10 that did not wait", units)
+	}
+}
+
+// While the last of an outage is settled, the shared store decides already.
+func TestWhatIsDecidedWhileItIsSettledIsChargedOnce(t *testing.T) {
+	shared := newSettler()
+	s := wrap(t, shared)
+	b := at("b", core.Local, 100, 1)
+	trip(t, s, shared)
+	spend(t, s, b, 10)
+	comeBack(t, s, shared)
+	if n := spend(t, s, b, 20); n != 20 {
+		t.Fatalf("%d admitted, want 20", n)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if n := shared.left(b); n != 70 {
+		t.Errorf("%d left in the shared store, want 70", n)
+	}
+}
+
+// A recovery that fails half-way is made again, and charges nothing twice. No request is decided by the shared
+// store before that.
+func TestARecoveryThatFailsHalfWay(t *testing.T) {
+	for name, refuse := range map[string]func(call int) (bool, error){
+		"replies lost":      func(call int) (bool, error) { return true, fails(call <= 3) },
+		"never arrived":     func(call int) (bool, error) { return call > 3, fails(call <= 3) },
+		"second batch":      func(call int) (bool, error) { return call != 2, fails(call == 2) },
+		"second reply lost": func(call int) (bool, error) { return true, fails(call == 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			shared := newSettler()
+			shared.refuse = refuse
+			s := wrap(t, shared)
+			trip(t, s, shared)
+			buckets := make([]core.Bucket, 250)
+			for i := range buckets {
+				buckets[i] = at(fmt.Sprint("b", i), core.Local, 100, 10)
+				take(t, s, buckets[i])
+			}
+			comeBack(t, s, shared)
+			if units, calls := shared.seen(); units != 2500 || calls < 4 {
+				t.Errorf("%d units charged in %d calls, want 2500 in 4 at least", units, calls)
+			}
+			for i := range buckets {
+				if n := shared.left(buckets[i]); n != 90 {
+					t.Fatalf("%d left of bucket %d, want 90", n, i)
+				}
+			}
+			if h := s.Health(); h.Settled != 250 || h.Unsettled != 0 {
+				t.Errorf("%d buckets settled, %d not; want 250 and 0", h.Settled, h.Unsettled)
+			}
+		})
+	}
+}
+
+func fails(yes bool) error {
+	if yes {
+		return errDown
+	}
+	return nil
+}
+
+// A charge that is refused for what it is would be refused for ever: it is given up, and counted.
+func TestAChargeThatIsRefusedHoldsUpNobody(t *testing.T) {
+	shared := newSettler()
+	shared.refuse = func(int) (bool, error) {
+		return false, &core.StoreError{Fault: core.FaultRequest, Err: errDown}
+	}
+	s := wrap(t, shared)
+	trip(t, s, shared)
+	take(t, s, at("b", core.Local, 100, 10))
+	comeBack(t, s, shared)
+	eventually(t, "count", time.Second, func() bool { return s.Health().Unsettled == 1 })
+}
+
+// A store that comes back empty is charged what it had known, too: this replica's share of it.
+func TestAStoreThatHasForgottenIsTold(t *testing.T) {
+	for name, forgets := range map[string]bool{"keeps its data": false, "comes back empty": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shared := newSettler()
+			s := wrap(t, shared)
+			b := at("b", core.Local, 100, 1)
+			spend(t, s, b, 60)
+			eventually(t, "witness", 5*time.Second, shared.testified)
+			for want := range 3 {
+				trip(t, s, shared)
+				if n := spend(t, s, b, 10); n != 10 {
+					t.Fatalf("%d admitted locally, want 10", n)
+				}
+				if forgets {
+					shared.forget(b)
+				}
+				comeBack(t, s, shared)
+				if n := shared.left(b); n != int64(30-10*want) {
+					t.Errorf("outage %d: %d left, want %d", want, n, 30-10*want)
+				}
+				time.Sleep(50 * time.Millisecond) // what comes after the breaker has closed
+				spend(t, s, at("c", core.Local, 100, 1), 1)
+			}
+		})
+	}
+}
+
+// Only what the failed node's buckets were charged locally is charged there.
+func TestOnlyTheFailedNodeIsSettled(t *testing.T) {
+	shared := newSettler()
+	n := &settlingNodes{nodes: &nodes{fake: shared.fake, down: "b"}, settler: shared}
+	s := wrap(t, n)
+	a, b := at("a", core.Local, 100, 1), at("b", core.Local, 100, 1)
+	spend(t, s, at("b-trip", core.Local, 1000, 1), 5)
+	if !degraded(s, "b") || degraded(s, "a") {
+		t.Fatal("node b is not the one that is degraded")
+	}
+	for range 10 {
+		take(t, s, a, b)
+	}
+	n.down = ""
+	eventually(t, "back", 5*time.Second, func() bool { return !s.Health().Degraded })
+	if left, lefta := shared.left(b), shared.left(a); left != 90 || lefta != 90 {
+		t.Errorf("%d left of the failed node's and %d of the other's, want 90 each", left, lefta)
+	}
+	if units, _ := shared.seen(); units != 10 {
+		t.Errorf("%d units settled, want 10", units)
+	}
+}
+
+// settlingNodes are nodes that can be charged once.
+type settlingNodes struct {
+	*nodes
+	settler *settler
+}
+
+func (n *settlingNodes) DebitOnce(ctx context.Context, id string, owed []core.Owed) error {
+	return n.settler.DebitOnce(ctx, id, owed)
+}
