@@ -31,7 +31,7 @@ func (r *reader) judge(n node, opt core.Option) bool {
 func problem(err error) string {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "core: "), "headers: ")
 	if _, got, ok := strings.Cut(text, " is "); ok {
-		return "got " + got
+		text = "got " + got
 	}
-	return text
+	return strings.Replace(text, ", want 0: ", ", want none: ", 1) // what core takes for nothing is left out here
 }

@@ -1,6 +1,7 @@
 package policyfile
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tierlimit/tierlimit/core"
@@ -44,7 +45,7 @@ func (r *reader) levels(n node, want string) core.Policy {
 // level reads one level; ok is false where not even its name is known.
 func (r *reader) level(n node) (level core.Level, name node, ok bool) {
 	fields, isMapping := r.fields(n, "a level such as {name: ip, limit: 300/min}",
-		"name", "limit", "burst", "algorithm", "key", "on_failure", "shadow", "lease")
+		slices.Concat([]string{"name", "limit"}, details, []string{"key", "on_failure", "shadow", "lease"})...)
 	if !isMapping {
 		return level, name, false
 	}
