@@ -23,6 +23,7 @@ var groups = map[string]group{
 	"lists":        listCases,
 	"load":         loadCases,
 	"proxies":      proxyCases,
+	"queues":       queueCases,
 	"refunds":      refundCases,
 	"routes":       routeCases,
 	"stacked":      stackedCases,
