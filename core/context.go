@@ -53,7 +53,8 @@ func (l *Limiter) Admit(ctx context.Context, r Request, most time.Duration) (con
 			return ctx, outer
 		}
 	}
-	d := l.Check(ctx, r).Pace(ctx, most)
+	d := l.decide(ctx, r, l.store.Take).Pace(ctx, most)
+	l.observe(d)
 	if d.account != nil {
 		d.account.earlier = outer.account
 	}

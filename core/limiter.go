@@ -89,10 +89,14 @@ func (l *Limiter) SetPolicy(p Policy, opts ...Option) error {
 // the allow list come first, and ask no store.
 func (l *Limiter) Check(ctx context.Context, r Request) Decision {
 	d := l.decide(ctx, r, l.store.Take)
+	l.observe(d)
+	return d
+}
+
+func (l *Limiter) observe(d Decision) {
 	for _, observe := range l.current.Load().observers {
 		observe(d)
 	}
-	return d
 }
 
 // Peek answers as Check would and charges nothing; Remaining is what is there before the charge.

@@ -76,36 +76,71 @@ func TestBytesOfAKey(t *testing.T) {
 	}
 }
 
-// TestCostOfALongLog measures what a check costs Redis as a log grows: with -v it prints that.
-func TestCostOfALongLog(t *testing.T) {
+// redisCost is the CPU time that Redis' scripts took for each of so many checks, in microseconds.
+func redisCost(t testing.TB, server *redistest.Server, checks int, run func()) float64 {
+	t.Helper()
+	server.Do(t, "CONFIG", "RESETSTAT")
+	run()
+	var usec int
+	for line := range strings.SplitSeq(fmt.Sprint(server.Do(t, "INFO", "commandstats")), "\r\n") {
+		if _, rest, ok := strings.Cut(line, "cmdstat_evalsha:"); ok {
+			_, rest, _ = strings.Cut(rest, "usec=")
+			_, _ = fmt.Sscanf(rest, "%d", &usec)
+		}
+	}
+	return float64(usec) / float64(checks)
+}
+
+// TestCostOfACheck measures what a check costs Redis, alone and among 64, and how that grows with a
+// log: with -v it prints that.
+func TestCostOfACheck(t *testing.T) {
 	server := redistest.Start(t)
-	const checks = 200
-	cost := func(n int) (us float64) {
+	limit := core.Per(1_000_000, 1_000_000*time.Hour)
+	cost := func(name string, limit core.Limit, before int) (alone, crowd float64) {
 		server.Do(t, "FLUSHALL")
 		clock := new(storetest.Clock)
-		l := counting(t, server, clock, core.Per(1_000_000, 1_000_000*time.Hour).With(core.SlidingLog))
-		for range n { // all at once would be one entry
+		l := counting(t, server, clock, limit)
+		for range before { // all at once would be one entry of a log
 			l.Check(context.Background(), core.Request{User: "user-4711"})
 			clock.Advance(time.Millisecond)
 		}
-		server.Do(t, "CONFIG", "RESETSTAT")
-		spendAll(t, l, clock, checks)
-		var usec int
-		for line := range strings.SplitSeq(fmt.Sprint(server.Do(t, "INFO", "commandstats")), "\r\n") {
-			if _, rest, ok := strings.Cut(line, "cmdstat_evalsha:"); ok {
-				_, rest, _ = strings.Cut(rest, "usec=")
-				_, _ = fmt.Sscanf(rest, "%d", &usec)
-			}
+		alone = redisCost(t, server, 300, func() { spendAll(t, l, clock, 300) })
+		if before > 5 {
+			t.Logf("%-28s %5.0f us alone", name, alone)
+			return alone, alone
 		}
-		return float64(usec) / checks
+		round := func() {
+			together(64, func(i int) {
+				for n := range 100 {
+					l.Check(context.Background(), core.Request{User: fmt.Sprint("user-", (i*100+n)%1000)})
+				}
+			})
+		}
+		round() // each user has a key
+		crowd = redisCost(t, server, 6400, round)
+		t.Logf("%-28s %5.0f us alone, %3.0f us among 64", name, alone, crowd)
+		return alone, crowd
 	}
-	short := cost(5)
-	t.Logf("%6d entries: %6.0f us a check", 5, short)
+	plain, plainCrowd := cost("token bucket", limit, 5)
+	for _, c := range []struct {
+		name  string
+		limit core.Limit
+	}{
+		{"leaky bucket", limit.With(core.LeakyBucket)},
+		{"token bucket, WithStart", limit.WithStart(1000)},
+		{"token bucket, WithStep", limit.WithStep(1000)},
+		{"fixed window", limit.With(core.FixedWindow)},
+		{"day", core.PerCalendar(1_000_000, core.Daily, nil)},
+		{"sliding window", limit.With(core.SlidingWindow)},
+		{"sliding log, 5 entries", limit.With(core.SlidingLog)},
+	} {
+		if alone, crowd := cost(c.name, c.limit, 5); alone <= 0 || alone > 20*plain || crowd <= 0 || crowd > 20*plainCrowd {
+			t.Errorf("%s: %.0f and %.0f us a check, and %.0f and %.0f us for a token bucket", c.name, alone, crowd, plain, plainCrowd)
+		}
+	}
 	for _, n := range []int{100, 1000, 10_000} {
-		us := cost(n)
-		t.Logf("%6d entries: %6.0f us a check", n, us)
-		if us <= 0 || us > 100*short {
-			t.Errorf("%d entries: %.0f us a check and %.0f us with 5: it reads each entry", n, us, short)
+		if us, _ := cost(fmt.Sprintf("sliding log, %d entries", n), limit.With(core.SlidingLog), n); us <= 0 || us > 200*plain {
+			t.Errorf("%d entries: %.0f us a check: it looks at each entry", n, us)
 		}
 	}
 }
