@@ -12,13 +12,14 @@ import (
 // way is a way to count: a limit of three at once.
 type way struct {
 	limit core.Limit
-	next  time.Duration // once the three are spent, on Sunday, 30 January 2000 at 0:00 UTC: until another is admitted
+	next  time.Duration // once the three are spent, at the beginning: until another is admitted
 	queue time.Duration // and until that is served
+	later time.Duration // the beginning is so much after Sunday, 30 January 2000, 21:00 UTC
 }
 
 const day = 24 * time.Hour
 
-// berlin is an hour ahead: at midnight UTC a day that began at 1:00 has 23 hours left.
+// berlin is an hour ahead: at the beginning a day has two hours left, and so has a week.
 func berlin(t testing.TB) *time.Location {
 	t.Helper()
 	zone, err := time.LoadLocation("Europe/Berlin")
@@ -44,9 +45,9 @@ func ways(t testing.TB) map[string]way {
 		"sliding window":         {limit: core.PerHour(3).With(core.SlidingWindow), next: 80*time.Minute - slice},
 		"sliding window, offset": {limit: core.PerHour(3).With(core.SlidingWindow).WithOffset(15 * time.Minute), next: 35*time.Minute - slice},
 		"sliding log":            {limit: core.PerHour(3).With(core.SlidingLog), next: time.Hour},
-		"day":                    {limit: core.PerCalendar(3, core.Daily, zone), next: 23 * time.Hour},
-		"week":                   {limit: core.PerCalendar(3, core.Weekly, zone), next: 23 * time.Hour},
-		"month":                  {limit: core.PerCalendar(3, core.Monthly, zone), next: 47 * time.Hour},
+		"day":                    {limit: core.PerCalendar(3, core.Daily, zone), next: 2 * time.Hour},
+		"week":                   {limit: core.PerCalendar(3, core.Weekly, zone), next: 2 * time.Hour},
+		"month":                  {limit: core.PerCalendar(3, core.Monthly, zone), next: 2 * time.Hour, later: day},
 	}
 }
 
@@ -68,12 +69,15 @@ func spend(t testing.TB, l *core.Limiter) core.Decision {
 	return d
 }
 
-// everyWay runs f for each way in a bubble whose time begins as said above, over an in-process store.
+// begin lets the time of a bubble, which starts with the year 2000, go on to the beginning.
+func (w way) begin() { time.Sleep(29*day + 21*time.Hour + w.later) }
+
+// everyWay runs f for each way in a bubble of its own, over an in-process store.
 func everyWay(t *testing.T, f func(t *testing.T, w way, l *core.Limiter)) {
 	for name, w := range ways(t) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(29 * day) // from 1 January on
+				w.begin()
 				s := memstore.New()
 				defer s.Close()
 				f(t, w, limiter(t, s, core.Policy{core.PerUser(w.limit)}))

@@ -19,14 +19,14 @@ type figures struct {
 	silence time.Duration // the longest from one to the next, then
 }
 
-// watch asks every 50 ms for some minutes, beginning at each of 12 places in a minute.
+// watch asks every 50 ms for some minutes, beginning at each of 6 places in a minute.
 func watch(t testing.TB, limit core.Limit) (f figures) {
 	t.Helper()
 	const every, last = 50 * ms, 4 * time.Minute
-	for phase := range 12 {
+	for phase := range 6 {
 		l, c := limiting(t, core.Policy{core.PerUser(limit)})
 		c.set(-epoch.Sub(epoch.Truncate(time.Minute))) // the epoch of the tests is no whole minute
-		begin := time.Duration(c.ns.Load()) + time.Duration(phase)*5*time.Second + 4500*ms
+		begin := time.Duration(c.ns.Load()) + time.Duration(phase)*10*time.Second + 9500*ms
 		var served []time.Duration
 		for at := time.Duration(0); at < last; at += every {
 			c.set(begin + at)
