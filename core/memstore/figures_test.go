@@ -11,7 +11,7 @@ import (
 
 // TestBytesOfAKey measures what docs/algorithms.md says of memory in process: with -v it prints that.
 func TestBytesOfAKey(t *testing.T) {
-	const keys = 50_000
+	const keys = 20_000
 	limit := core.PerHour(1000)
 	for _, c := range []struct {
 		name   string
