@@ -133,6 +133,25 @@ func TestAdmitWaitsOutADelayOnce(t *testing.T) {
 	})
 }
 
+// What is observed is what became of the request, not what its queue promised.
+func TestObserversSeeWhatPaceMadeOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := admits(3, time.Second)
+		slow.Delay = 700 * ms
+		var seen []core.Decision
+		start := time.Now()
+		l := limiter(t, scripted(slow), core.Policy{core.PerKey("a", fixed, core.PerHour(5).With(core.LeakyBucket))}, core.WithObserver(func(d core.Decision) {
+			seen = append(seen, d)
+		}))
+		c, _ := l.Admit(ctx, core.Request{}, time.Second)
+		l.Admit(c, core.Request{}, time.Second) // it has been decided
+		l.Admit(ctx, core.Request{}, 0)
+		if len(seen) != 2 || !seen[0].Allowed || seen[1].Allowed || seen[1].Reason != core.Quota || seen[1].Level != "a" || time.Since(start) != 700*ms {
+			t.Errorf("observed %+v", seen)
+		}
+	})
+}
+
 // A delay that is too long is a denial like any other: earlier limiters get their charge back.
 func TestTooLongADelayGivesEverythingBack(t *testing.T) {
 	slow := admits(3, time.Second)

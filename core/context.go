@@ -53,7 +53,8 @@ func (l *Limiter) Admit(ctx context.Context, r Request, most time.Duration) (con
 			return ctx, outer
 		}
 	}
-	d := l.Check(ctx, r).Pace(ctx, most)
+	d := l.charge(ctx, r).Pace(ctx, most)
+	l.observe(d)
 	if d.account != nil {
 		d.account.earlier = outer.account
 	}
@@ -69,9 +70,18 @@ func (a *account) takeBack(ctx context.Context) {
 	if !a.spent.CompareAndSwap(false, true) || a.giveBack(context.WithoutCancel(ctx), a.cost) != nil {
 		return
 	}
+	a.unspend()
+}
+
+// unspend makes the outcomes tell of what has been given back. A place in the queue of a leaky bucket
+// may not have been.
+func (a *account) unspend() {
 	for i := range a.shown {
 		if o := &a.outcomes[i]; o.Charged {
 			o.Charged = false
+			if a.buckets[i].Limit.Algorithm == LeakyBucket {
+				continue
+			}
 			if o.Remaining += a.cost; o.Remaining == a.shown[i].most {
 				o.ResetAfter = 0
 			}

@@ -88,14 +88,24 @@ func (l *Limiter) SetPolicy(p Policy, opts ...Option) error {
 // always an answer; when the store gives none, the levels' OnFailure does. The deny list and then
 // the allow list come first, and ask no store.
 func (l *Limiter) Check(ctx context.Context, r Request) Decision {
+	d := l.charge(ctx, r)
+	l.observe(d)
+	return d
+}
+
+// charge is Check without telling anybody.
+func (l *Limiter) charge(ctx context.Context, r Request) Decision {
 	d := l.decide(ctx, r, l.store.Take, guardsCount)
 	if !d.Allowed && d.account != nil {
 		d.account.strike(ctx)
 	}
+	return d
+}
+
+func (l *Limiter) observe(d Decision) {
 	for _, observe := range l.current.Load().observers {
 		observe(d)
 	}
-	return d
 }
 
 // Peek answers as Check would and charges nothing; Remaining is what is there before the charge.

@@ -128,8 +128,8 @@ func WithKeyHash(secret []byte) Option {
 	}
 }
 
-// WithObserver calls f after every Check with its decision: synchronously and concurrently, so
-// f must be quick, and must not keep the decision. It may be given more than once; given to
+// WithObserver calls f after every Check with its decision, in an adapter once a Delay has been waited
+// out or was refused: synchronously and concurrently, so f must be quick, and must not keep the decision. It may be given more than once; given to
 // SetPolicy, it takes the place of those before.
 func WithObserver(f func(Decision)) Option {
 	return func(c *config) {

@@ -24,16 +24,20 @@ func (d Decision) Pace(ctx context.Context, most time.Duration) Decision {
 
 // tooLate refuses for the levels whose delay is above most.
 func (d Decision) tooLate(ctx context.Context, most time.Duration) Decision {
-	_ = d.Refund(ctx) // what cannot be given back stays spent
+	err := d.Refund(ctx) // what cannot be given back stays spent
 	d.RetryAfter = d.Delay - most
 	d.Allowed, d.Reason, d.Delay = false, Quota, 0
 	a, chosen := d.account, -1
 	if a == nil {
 		return d // made by hand
 	}
+	if err == nil {
+		a.unspend()
+	}
 	for i := range a.shown {
 		if o := &a.outcomes[i]; !a.buckets[i].Shadow && o.Delay > most {
 			o.Admits, o.RetryAfter = false, o.Delay-most
+			o.Remaining, o.ResetAfter = 0, o.RetryAfter // nothing that its caller can have
 			if chosen < 0 || o.RetryAfter > a.outcomes[chosen].RetryAfter {
 				chosen = i
 			}

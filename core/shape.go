@@ -62,7 +62,8 @@ func (l Limit) WithOffset(d time.Duration) Limit {
 }
 
 // PerCalendar admits n units each day, week or month of a time zone; nil is UTC. The Period is
-// the nominal one, a day, seven or thirty, and FixedWindow the Algorithm.
+// the nominal one, a day, seven or thirty, and FixedWindow the Algorithm. Load a zone once:
+// limits of two that were loaded apart are equal in all but ==.
 func PerCalendar(n int64, c Calendar, zone *time.Location) Limit {
 	l := Limit{Quota: n, Period: c.nominal(), Algorithm: FixedWindow}
 	return l.as(shape{calendar: c, zone: zone})

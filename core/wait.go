@@ -9,7 +9,9 @@ import (
 // Wait blocks until the request is admitted, and charged, or ctx ends. It returns at once, with
 // context.DeadlineExceeded, when ctx ends before the earliest instant at which the request
 // could pass, and with an error that names the reason when waiting does not help. The
-// decision is the last one made.
+// decision is the last one made. Admitted by a leaky bucket is who is served: where its queue is
+// full, how long that will take shows when there is a place in it, and who has no time for it then
+// gives it back.
 func (l *Limiter) Wait(ctx context.Context, r Request) (Decision, error) {
 	for {
 		d := l.Check(ctx, r)

@@ -38,7 +38,7 @@ var badLimits = []bad{
 	{level("{name: ip, limit: [3/s, 5]}"), `2:29: levels[0].limit[1]: "5" has no period, want NUMBER/PERIOD such as 300/min or 5/15min, or unlimited, or block`},
 	{level("{name: ip, limit: [3/s, [5/s]]}"), "2:29: levels[0].limit[1]: got a list, want NUMBER/PERIOD such as 300/min or 5/15min, or unlimited, or block"},
 	{level("{name: ip, limit: [{burst: 3}]}"), "2:24: levels[0].limit[0].limit: missing, want NUMBER/PERIOD such as 300/min or 5/15min, or unlimited, or block"},
-	{level("{name: ip, limit: [{limit: 5/s, bust: 3}]}"), "2:37: levels[0].limit[0].bust: unknown field, want one of limit, burst, algorithm"},
+	{level("{name: ip, limit: [{limit: 5/s, bust: 3}]}"), "2:37: levels[0].limit[0].bust: unknown field, want one of limit, burst, algorithm, step, start, offset, calendar, zone"},
 	{level("{name: ip, limit: [{limit: [5/s]}]}"), "2:32: levels[0].limit[0].limit: got a list, want NUMBER/PERIOD such as 300/min or 5/15min, or unlimited, or block"},
 	{level("{name: ip, limit: [3/s], burst: 3}"), "2:37: levels[0].burst: a list of limits has no burst in common, want it in the list: limit: [{limit: 10/s, burst: 20}, 5000/day]"},
 	{level("{name: ip, limit: [{limit: block, burst: 3}]}"), `2:46: levels[0].limit[0].burst: the limit "block" counts nothing, want none beside it`},

@@ -17,7 +17,7 @@ import (
 type bad struct{ text, want string }
 
 func allBad() []bad {
-	return slices.Concat(badFiles, badSyntax, badLevels, badLimits, badRoutes, badLists)
+	return slices.Concat(badFiles, badSyntax, badLevels, badLimits, badDetails, badRoutes, badLists)
 }
 
 func TestMistakes(t *testing.T) {
@@ -178,6 +178,13 @@ routes:
 	}
 	if _, err := parse(t, text).Limiter(everything); err != nil {
 		t.Errorf("a store that has everything: %v", err)
+	}
+	const shaped = "levels:\n  - {name: ip, limit: [{limit: 60/min, step: 60, start: 0}, {limit: 9/day, calendar: daily}], on_failure: open}\n"
+	want := "p.yaml:2:46: levels[0].limit[0].step: step is not what the store knows, want none\n" +
+		"p.yaml:2:57: levels[0].limit[0].start: start is not what the store knows, want none\n" +
+		"p.yaml:2:86: levels[0].limit[1].calendar: calendar is not what the store knows, want none"
+	if _, err := parse(t, shaped).Limiter(partial{has: core.Traits{Algorithms: everything.has.Algorithms}}); err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
 	if _, err := parse(t, text).Limiter(nil); err == nil || !strings.Contains(err.Error(), "store is nil") {
 		t.Errorf("no store: got %v", err)

@@ -27,7 +27,7 @@ func TestReference(t *testing.T) {
 	_, err = policyfile.Parse("shop.yaml", []byte(`# three mistakes
 levels:
   - {name: ip, limit: 300}
-  - {name: user, limit: 1/s, ban: {after: 3}}
+  - {name: user, limit: 1/s, bann: {after: 3}}
 routes:
   POST /login: [{name: tenant, limit: 1/s}]
 `))

@@ -15,6 +15,7 @@ import (
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(listed))
+	f.Add([]byte(all))
 	for _, test := range goodLevels {
 		f.Add([]byte(test.text))
 	}

@@ -2,7 +2,6 @@ package policyfile
 
 import (
 	"strings"
-	"time"
 
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/floodguard"
@@ -20,7 +19,7 @@ func (r *reader) guard(n node, limits []core.Limit) core.Guard {
 	before := len(r.errs)
 	opts := []floodguard.Option{floodguard.WithThreshold(r.units(n, fields["threshold"]))}
 	if window := fields["window"]; window.given() {
-		opts = append(opts, floodguard.WithWindow(r.window(window)))
+		opts = append(opts, floodguard.WithWindow(r.span(window, "window")))
 	}
 	epsilon, delta := floodguard.DefaultEpsilon, floodguard.DefaultDelta
 	if n := fields["epsilon"]; n.given() {
@@ -63,16 +62,4 @@ func (r *reader) units(guard, n node) int64 {
 	}
 	units, _ := r.integer(n, 33, want)
 	return units
-}
-
-func (r *reader) window(n node) time.Duration {
-	text, ok := r.text(n, wantWindow)
-	if !ok {
-		return 0
-	}
-	d, err := parsePeriod(text)
-	if err != nil {
-		r.fail(n.place(), "%s", strings.Replace(err.Error(), "period", "window", 1))
-	}
-	return d
 }

@@ -26,6 +26,7 @@ func (p partial) Traits() core.Traits { return p.has }
 // everything has all that a file can ask for.
 var everything = partial{has: core.Traits{
 	Algorithms: []core.Algorithm{core.TokenBucket, core.LeakyBucket, core.FixedWindow, core.SlidingWindow, core.SlidingLog},
+	Shapes:     true,
 	Local:      true,
 }}
 

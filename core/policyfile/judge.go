@@ -9,7 +9,7 @@ import (
 // anyStore can do everything, as far as core.New asks.
 type anyStore struct{ core.Store }
 
-func (anyStore) Traits() core.Traits { return core.Traits{Local: true} }
+func (anyStore) Traits() core.Traits { return core.Traits{Local: true, Bans: true} }
 
 // trial builds a limiter with one option, so that what core allows is written down in core
 // alone.
@@ -31,7 +31,7 @@ func (r *reader) judge(n node, opt core.Option) bool {
 func problem(err error) string {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "core: "), "headers: ")
 	if _, got, ok := strings.Cut(text, " is "); ok {
-		return "got " + got
+		text = "got " + got
 	}
-	return text
+	return strings.Replace(text, ", want 0: ", ", want none: ", 1) // what core takes for nothing is left out here
 }

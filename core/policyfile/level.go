@@ -1,6 +1,7 @@
 package policyfile
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tierlimit/tierlimit/core"
@@ -44,7 +45,7 @@ func (r *reader) levels(n node, want string) core.Policy {
 // level reads one level; ok is false where not even its name is known.
 func (r *reader) level(n node) (level core.Level, name node, ok bool) {
 	fields, isMapping := r.fields(n, "a level such as {name: ip, limit: 300/min}",
-		"name", "limit", "burst", "algorithm", "key", "on_failure", "shadow", "lease", "guard")
+		slices.Concat([]string{"name", "limit"}, details, []string{"key", "on_failure", "shadow", "lease", "strict", "ban", "guard"})...)
 	if !isMapping {
 		return level, name, false
 	}
@@ -60,6 +61,12 @@ func (r *reader) level(n node) (level core.Level, name node, ok bool) {
 	}
 	if lease := fields["lease"]; lease.given() {
 		level.Lease = r.boolean(lease)
+	}
+	if strict := fields["strict"]; strict.given() {
+		level.Strict = r.boolean(strict)
+	}
+	if ban := fields["ban"]; ban.given() {
+		level.Ban = r.ban(ban)
 	}
 	if guard := fields["guard"]; guard.given() {
 		level.Guard = r.guard(guard, limits)

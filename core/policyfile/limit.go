@@ -17,8 +17,7 @@ const (
 
 var maxUnits = strconv.FormatInt(tokenbucket.MaxUnits, 10)
 
-// units lacks "m", which is a minute to some and a month to others, and all units whose length
-// a calendar decides.
+// units lacks "m", which is a minute to some and a month to others.
 var units = map[string]time.Duration{
 	"ms": time.Millisecond,
 	"s":  time.Second, "sec": time.Second, "second": time.Second,
@@ -27,53 +26,74 @@ var units = map[string]time.Duration{
 	"d": 24 * time.Hour, "day": 24 * time.Hour,
 }
 
-// parseLimit reads "300/min", "5/15min", "unlimited" or "block".
-func parseLimit(s string) (core.Limit, error) {
+// calendarUnits are the periods of which a calendar can decide how long they are. Those of units
+// have a length without one too.
+var calendarUnits = map[string]core.Calendar{
+	"d": core.Daily, "day": core.Daily, "week": core.Weekly, "month": core.Monthly,
+}
+
+// parseLimit reads "300/min", "5/15min", "10000/month", "unlimited" or "block". named is the calendar
+// that the period could be of; a week and a month need one.
+func parseLimit(s string) (limit core.Limit, named core.Calendar, err error) {
 	switch s {
 	case "unlimited":
-		return core.Unlimited, nil
+		return core.Unlimited, named, nil
 	case "block":
-		return core.BlockAll, nil
+		return core.BlockAll, named, nil
 	}
 	number, rest, ok := strings.Cut(s, "/")
 	if !ok || rest == "" {
-		return core.Limit{}, fmt.Errorf("%s has no period, want %s", quote(s), wantLimit)
+		return limit, named, fmt.Errorf("%s has no period, want %s", quote(s), wantLimit)
 	}
 	if !plainDigits(number) {
-		return core.Limit{}, fmt.Errorf("%s has no number in plain digits before the slash, want %s", quote(s), wantLimit)
+		return limit, named, fmt.Errorf("%s has no number in plain digits before the slash, want %s", quote(s), wantLimit)
 	}
 	quota, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return core.Limit{}, fmt.Errorf("quota is %s, want 1 to %s", shorten(number), maxUnits)
+		return limit, named, fmt.Errorf("quota is %s, want 1 to %s", shorten(number), maxUnits)
 	}
-	period, err := parsePeriod(rest)
+	if named = calendarUnits[rest]; named != core.NoCalendar {
+		limit = core.PerCalendar(quota, named, nil)
+		limit = core.Per(quota, limit.Period)
+		return limit, named, limit.Validate()
+	}
+	period, err := parseSpan("period", rest)
 	if err != nil {
-		return core.Limit{}, err
+		return limit, named, err
 	}
-	limit := core.Per(quota, period)
-	return limit, limit.Validate()
+	limit = core.Per(quota, period)
+	return limit, named, limit.Validate()
 }
 
-func parsePeriod(s string) (time.Duration, error) {
+// unitOf is what stands behind the slash of a limit.
+func unitOf(limit string) string {
+	_, unit, _ := strings.Cut(limit, "/")
+	return unit
+}
+
+// parseSpan reads "15min", or "min" for one; what names it in errors.
+func parseSpan(what, s string) (time.Duration, error) {
 	unit := strings.TrimLeft(s, "0123456789")
 	count := int64(1)
 	if number := s[:len(s)-len(unit)]; number != "" {
 		if !plainDigits(number) {
-			return 0, fmt.Errorf("the period %s begins with a zero, want plain digits", quote(s))
+			return 0, fmt.Errorf("the %s %s begins with a zero, want plain digits", what, quote(s))
 		}
 		count, _ = strconv.ParseInt(number, 10, 64) // the largest where it does not fit, too long below
 	}
 	length, ok := units[unit]
 	switch {
 	case unit == "":
-		return 0, fmt.Errorf("the period %s has no unit, want %s", quote(s), wantUnit)
+		return 0, fmt.Errorf("the %s %s has no unit, want %s", what, quote(s), wantUnit)
 	case unit == "m":
 		return 0, fmt.Errorf("the unit %s is a minute or a month, want min", quote(unit))
+	case calendarUnits[unit] > core.Daily:
+		return 0, fmt.Errorf("the %s %s has a unit of a calendar, want a number of days, or %s and a calendar", what, quote(s), wantCalendar)
 	case !ok:
 		return 0, fmt.Errorf("the unit %s is unknown, want %s", quote(unit), wantUnit)
 	}
 	if longest := int64(1<<63-1) / int64(length); count > longest {
-		return 0, fmt.Errorf("the period %s is too long, want at most %d%s", quote(s), longest, unit)
+		return 0, fmt.Errorf("the %s %s is too long, want at most %d%s", what, quote(s), longest, unit)
 	}
 	return time.Duration(count) * length, nil
 }

@@ -4,20 +4,22 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tierlimit/tierlimit/core"
-	"github.com/tierlimit/tierlimit/core/internal/tokenbucket"
 )
 
-// limits reads the limit, burst and algorithm of a level.
+// limits reads the limit of a level and what says how it is counted.
 func (r *reader) limits(level node, fields map[string]node) []core.Limit {
-	limit, burst, algorithm := fields["limit"], fields["burst"], fields["algorithm"]
+	limit := fields["limit"]
 	switch {
 	case !limit.given():
 		r.fail(level.field("limit", level.Node).place(), "missing, want %s", wantLimit)
 		return nil
 	case limit.Kind != yaml.SequenceNode:
-		return []core.Limit{r.limit(limit, burst, algorithm)}
-	case burst.given():
-		r.fail(burst.place(), "a list of limits has no burst in common, want it in the list: limit: [{limit: 10/s, burst: 20}, 5000/day]")
+		return []core.Limit{r.limit(limit, fields)}
+	}
+	for _, name := range details {
+		if n := fields[name]; n.given() && name != "algorithm" {
+			r.fail(n.place(), "a list of limits has no %s in common, want it in the list: limit: [{limit: 10/s, burst: 20}, 5000/day]", name)
+		}
 	}
 	items, ok := r.list(limit, wantLimit)
 	if ok && len(items) == 0 {
@@ -25,7 +27,7 @@ func (r *reader) limits(level node, fields map[string]node) []core.Limit {
 	}
 	limits := make([]core.Limit, len(items))
 	for i, item := range items {
-		limits[i] = r.listed(item, algorithm)
+		limits[i] = r.listed(item, fields["algorithm"])
 	}
 	return limits
 }
@@ -33,23 +35,24 @@ func (r *reader) limits(level node, fields map[string]node) []core.Limit {
 // listed reads one of several limits. An algorithm of its own goes before the level's.
 func (r *reader) listed(n, algorithm node) core.Limit {
 	if n.Kind != yaml.MappingNode {
-		return r.limit(n, node{}, algorithm)
+		return r.limit(n, map[string]node{"algorithm": algorithm})
 	}
-	fields, ok := r.fields(n, wantLimit, "limit", "burst", "algorithm")
+	fields, ok := r.fields(n, wantLimit, append([]string{"limit"}, details...)...)
 	if !ok {
 		return core.Limit{}
 	}
-	if own := fields["algorithm"]; own.given() {
-		algorithm = own
+	if !fields["algorithm"].given() {
+		fields["algorithm"] = algorithm
 	}
 	if !fields["limit"].given() {
 		r.fail(n.field("limit", n.Node).place(), "missing, want %s", wantLimit)
 		return core.Limit{}
 	}
-	return r.limit(fields["limit"], fields["burst"], algorithm)
+	return r.limit(fields["limit"], fields)
 }
 
-func (r *reader) limit(n, burst, algorithm node) core.Limit {
+// limit reads a limit's text n, and those of fields that are its details.
+func (r *reader) limit(n node, fields map[string]node) core.Limit {
 	if !r.is(n, yaml.ScalarNode, wantLimit) {
 		return core.Limit{}
 	}
@@ -57,46 +60,28 @@ func (r *reader) limit(n, burst, algorithm node) core.Limit {
 		r.fail(n.place(), "got nothing, want %s", wantLimit)
 		return core.Limit{}
 	}
-	limit, err := parseLimit(n.Value)
+	limit, named, err := parseLimit(n.Value)
 	if err != nil {
 		r.fail(n.place(), "%v", err)
 		return core.Limit{}
 	}
 	if limit == core.Unlimited || limit == core.BlockAll {
-		r.nothingBeside(n, burst, algorithm)
+		r.nothingBeside(n, fields)
 		return limit
 	}
-	asks := demand{place: n.place()}
-	if algorithm.given() {
-		limit.Algorithm = core.Algorithm(r.choice(algorithm, enum(core.ParseAlgorithm)))
-		asks.place = algorithm.place()
+	limit, ok := r.windows(limit, named, n, fields)
+	if !ok {
+		return core.Limit{}
 	}
-	asks.algorithm = limit.Algorithm
-	r.demands = append(r.demands, asks)
-	if burst.given() {
-		limit.Burst = r.burst(burst, limit)
-	}
+	limit = r.detailed(limit, fields)
+	r.demand(limit, n, fields)
 	return limit
 }
 
-func (r *reader) nothingBeside(limit node, others ...node) {
-	for _, n := range others {
-		if n.given() {
+func (r *reader) nothingBeside(limit node, fields map[string]node) {
+	for _, name := range details {
+		if n := fields[name]; n.given() {
 			r.fail(n.place(), "the limit %s counts nothing, want none beside it", quote(limit.Value))
 		}
 	}
-}
-
-func (r *reader) burst(n node, limit core.Limit) int64 {
-	want := "1 to " + maxUnits
-	burst, ok := r.integer(n, 64, want)
-	if !ok {
-		return 0
-	}
-	if burst < 1 || burst > tokenbucket.MaxUnits { // core takes 0 for the quota: here leaving burst out says that
-		r.fail(n.place(), "got %v, want %s", n, want)
-	} else if err := limit.WithBurst(burst).Validate(); err != nil {
-		r.fail(n.place(), "%s", problem(err))
-	}
-	return burst
 }

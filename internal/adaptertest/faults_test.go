@@ -106,6 +106,32 @@ var faults = map[string]fault{
 			return core.NewContext(ctx, d), d
 		}
 	}},
+	"a queue is a counter": {"queues/a leaky bucket spaces what comes at once", func(r *reference) {
+		r.admit = func(ctx context.Context, l *core.Limiter, r core.Request, _ time.Duration) (context.Context, core.Decision) {
+			d := l.Check(ctx, r)
+			return core.NewContext(ctx, d), d
+		}
+	}},
+	"what is too late keeps its slot": {"queues/what a full queue, or one that is too long, refuses takes no slot", func(r *reference) {
+		r.admit = func(ctx context.Context, l *core.Limiter, r core.Request, most time.Duration) (context.Context, core.Decision) {
+			d := l.Check(ctx, r)
+			if d.Delay > most {
+				d.Allowed, d.Reason, d.RetryAfter = false, core.Quota, d.Delay-most
+			}
+			return core.NewContext(ctx, d), d
+		}
+	}},
+	"who leaves the queue keeps the slot": {"queues/a client that leaves the end of the queue leaves its slot to the next", func(r *reference) {
+		r.admit = func(ctx context.Context, l *core.Limiter, r core.Request, _ time.Duration) (context.Context, core.Decision) {
+			d := l.Check(ctx, r)
+			select {
+			case <-ctx.Done():
+				d.Allowed = false
+			case <-time.After(d.Delay):
+			}
+			return core.NewContext(ctx, d), d
+		}
+	}},
 	"headers are added": {"stacked/two limiters charge both and give one set of headers, the tighter one's", func(r *reference) {
 		r.headers = func(h http.Header, d core.Decision) {
 			for name, value := range d.Headers() {

@@ -24,6 +24,7 @@ var groups = map[string]group{
 	"bans":         banCases,
 	"load":         loadCases,
 	"proxies":      proxyCases,
+	"queues":       queueCases,
 	"refunds":      refundCases,
 	"routes":       routeCases,
 	"stacked":      stackedCases,
