@@ -8,6 +8,7 @@ PKG      ?= ./...
 RACE     ?= -race
 TIMEOUT  ?= 5m
 FUZZTIME ?= 30s
+CHAOSTIME ?= 30m
 
 # A tool is built once. Its name carries its version and Go's, so a change of
 # either builds it anew: golangci-lint refuses code newer than its own Go.
@@ -29,8 +30,9 @@ test: deps ## run the tests, with real Redis servers and the race detector (PKG=
 	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -shuffle=on -timeout=$(TIMEOUT) $(ARGS) $(PKG)
 
 .PHONY: chaos
-chaos: deps ## outages of full length, with replicas as processes: some minutes
+chaos: deps ## outages of full length, then random faults for CHAOSTIME (30m)
 	go test ./fallback -run TestAnOutageMultipliesNothing -count=1 -timeout=15m -v -chaos
+	go test ./fallback -run TestRandomFaults -count=1 -timeout=0 -v -weather $(CHAOSTIME)
 
 .PHONY: check
 check: fmt-check lint vet tidy-check vuln test bench-check ## everything that a change has to pass
