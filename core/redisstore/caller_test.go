@@ -122,9 +122,11 @@ func TestOneCallersDeadlineIsNotAnothers(t *testing.T) {
 	gather(t, s, g, len(outs), func(i int) {
 		b := []core.Bucket{bucket(fmt.Sprint("b", i), core.PerHour(5))}
 		if i == 0 {
-			go cancel()
 			_ = s.Take(ctx, b, make([]core.Outcome, 1))
 			return
+		}
+		if i == 1 {
+			cancel() // the first waits in the queue by now
 		}
 		outs[i] = take(t, s, b...)
 	})
