@@ -18,8 +18,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// replicas is how many processes of the service run.
-const replicas = 3
+// replicas is how many processes of the service run. Nobody tells them: they count each other through
+// Redis, which takes them counting at most.
+const (
+	replicas = 3
+	counting = 6 * time.Second
+)
 
 type options struct {
 	phase time.Duration
@@ -101,8 +105,13 @@ func run(o options) error {
 		started, urls, pids = append(started, r), append(urls, r.url), append(pids, r.pid())
 	}
 	fmt.Printf("Started redis-server (pid %d) and replicas of the service (pids %d, %d, %d).\n", pids...)
-	fmt.Printf("Each client may make %d requests a second, and as many at once. The busy one makes %v, %d calm ones %v each.\n\n",
+	fmt.Printf("Each client may make %d requests a second, and as many at once. The busy one makes %v, %d calm ones %v each.\n",
 		o.limit, o.rate, calmClients, o.calm())
+
+	fmt.Printf("They count each other through Redis first.\n\n")
+	if err := pause(ctx, counting); err != nil {
+		return err
+	}
 
 	working, rest := context.WithCancel(ctx)
 	stopped := make(chan struct{})

@@ -34,7 +34,6 @@ func serve(socket string, limit int64) error {
 	rdb := redis.NewClient(&redis.Options{Network: "unix", Addr: socket})
 	out := json.NewEncoder(os.Stdout)
 	store, err := fallback.New(redisstore.Must(rdb),
-		fallback.WithReplicas(replicas),
 		fallback.WithLogger(slog.New(slog.DiscardHandler)), // the timeline tells the same
 		fallback.WithOnChange(func(c fallback.Change) { _ = out.Encode(message{Local: c.Degraded}) }),
 	)
