@@ -18,7 +18,7 @@ import (
 type State struct {
 	Known bool  // it was seen before
 	At    int64 // buckets: when it is full again; windows: when the window began
-	N     int64 // windows: units in it
+	N     int64 // windows: units in it; buckets that do not start full: ticks in a second
 	Prev  int64 // sliding window: units in the one before
 	Log   []Entry
 }

@@ -32,7 +32,7 @@ func (b steps) Roll(s *State, now int64) (stale bool) {
 // begin is Roll without forgiving.
 func (b steps) begin(s *State, now int64) (stale bool) {
 	units := b.clock(now) * b.step
-	if !s.Known {
+	if !s.Known || (b.spent > 0 && b.clock(now) >= b.in(s.At)+b.in(b.burst)) {
 		s.At, s.Known = units+b.spent, true
 		return b.spent > 0
 	}
