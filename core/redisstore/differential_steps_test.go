@@ -57,7 +57,8 @@ func (p *pair) bucket(k int) core.Bucket {
 	return b
 }
 
-// gap is the time to the next batch: telling, or any.
+// gap is the time to the next batch: telling, or any. It never steps back: what says nothing any more
+// may be forgotten or not, and then it would say something again.
 func (p *pair) gap() time.Duration {
 	l := p.limits[p.r.IntN(len(p.limits))][0]
 	unit := time.Duration(unitOf(l))
@@ -79,10 +80,6 @@ func (p *pair) gap() time.Duration {
 	case 8:
 		return time.Duration(p.r.Int64N(1 << (1 + p.r.IntN(52))))
 	case 9:
-		if p.r.IntN(5) == 0 {
-			return -time.Duration(p.r.Int64N(1 << (1 + p.r.IntN(50))))
-		}
-	case 10:
 		if p.r.IntN(20) == 0 {
 			return 3650 * 24 * time.Hour / 50
 		}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/memstore"
 	"github.com/tierlimit/tierlimit/core/redisstore"
@@ -58,10 +60,11 @@ func TestStoresAgree(t *testing.T) {
 				mix = names
 			}
 			server := redistest.Start(t)
+			client := connect(t, server.Addr(), &redis.Options{Protocol: 2, ReadTimeout: -2, WriteTimeout: -2})
 			start, done := time.Now(), 0
 			for round := uint64(0); done < steps && !t.Failed(); round++ {
 				server.Do(t, "FLUSHALL")
-				done += newPair(t, server, seed, round, mix).run(200)
+				done += newPair(t, client, seed, round, mix).run(200)
 			}
 			t.Logf("%d steps in %v", done, time.Since(start).Round(time.Millisecond))
 		})
@@ -89,12 +92,12 @@ type charged struct {
 	redis, mem []core.Outcome
 }
 
-func newPair(t *testing.T, server *redistest.Server, seed, round uint64, mix []string) *pair {
+func newPair(t *testing.T, client *redis.Client, seed, round uint64, mix []string) *pair {
 	p := &pair{t: t, r: rand.New(rand.NewPCG(seed, round)), clock: new(storetest.Clock)}
 	p.seed = fmt.Sprintf("TIERLIMIT_SEED=%d, round %d", seed, round)
 	// Up to three years. Where ticks are no nanoseconds, a whole one is where the process' own begin.
 	p.clock.Advance(time.Duration(p.r.Int64N(1e11)) * time.Millisecond)
-	p.redis = redisstore.Must(server.Client(t), redisstore.WithClock(p.clock.Now))
+	p.redis = redisstore.Must(client, redisstore.WithClock(p.clock.Now))
 	p.mem = memstore.New(memstore.WithClock(p.clock.Now))
 	for i := range 1 + p.r.IntN(8) {
 		kind := mix[p.r.IntN(len(mix))]

@@ -12,7 +12,7 @@ import (
 var kinds = map[string]func(r *rand.Rand) []core.Limit{
 	"token bucket":   func(r *rand.Rand) []core.Limit { return changing(r, 3, randomBucket) },
 	"leaky bucket":   func(r *rand.Rand) []core.Limit { return changing(r, 3, leaky) },
-	"start":          func(r *rand.Rand) []core.Limit { return changing(r, 3, started) },
+	"start":          func(r *rand.Rand) []core.Limit { return append(changing(r, 2, started), slowly(r)) },
 	"steps":          randomSteps,
 	"fixed window":   func(r *rand.Rand) []core.Limit { return changing(r, 3, window(r, core.FixedWindow)) },
 	"calendar":       randomCalendar,
@@ -20,10 +20,10 @@ var kinds = map[string]func(r *rand.Rand) []core.Limit{
 	"sliding log":    func(r *rand.Rand) []core.Limit { return changing(r, 3, log(r)) },
 }
 
-// changing makes limits that take turns: none of them takes longer to fill than nanoseconds can tell.
-// One that does is alone.
+// changing makes limits that take turns. They count in the same ticks, for what is less than a tick of
+// one may be lost or not: none takes longer to fill than nanoseconds can count. One that does is alone.
 func changing(r *rand.Rand, n int, make func(*rand.Rand) core.Limit) (limits []core.Limit) {
-	const longest = 250 * 365 * 24 * time.Hour
+	const longest = 140 * 365 * 24 * time.Hour
 	if l := make(r); r.IntN(4) == 0 {
 		return []core.Limit{l}
 	}
@@ -68,6 +68,11 @@ func started(r *rand.Rand) core.Limit {
 		return l.WithStart(0)
 	}
 	return l.WithStart(r.Int64N(l.Capacity()))
+}
+
+// slowly fills in so many years that it counts in microseconds.
+func slowly(r *rand.Rand) core.Limit {
+	return core.Per(1, time.Hour).WithBurst(24 * 365 * (150 + r.Int64N(100))).WithStart(r.Int64N(1e6))
 }
 
 // randomSteps has one interval and one step for all: another starts clean.

@@ -136,9 +136,9 @@ func (u *unit) receipt(now core.Receipt) core.Receipt {
 	return after(now, u.rate, u.debt+u.cost)
 }
 
-// after is the instant that lies ticks after another.
+// after is the instant that lies ticks after another, which is rounded down to a tick as the script does.
 func after(at core.Receipt, r tokenbucket.Rate, ticks int64) core.Receipt {
 	sec, ns := r.Split(ticks)
-	sec, ns = at[0]+sec, at[1]+ns
+	sec, ns = at[0]+sec, at[1]-at[1]%(int64(time.Second)/r.PerSec)+ns
 	return core.Receipt{sec + ns/int64(time.Second), ns % int64(time.Second)}
 }

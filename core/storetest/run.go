@@ -107,5 +107,5 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 }
 
 func show(o core.Outcome) string {
-	return fmt.Sprintf("admits %v charged %v remaining %d retry %v reset %v", o.Admits, o.Charged, o.Remaining, o.RetryAfter, o.ResetAfter)
+	return fmt.Sprintf("admits %v charged %v remaining %d retry %v reset %v delay %v", o.Admits, o.Charged, o.Remaining, o.RetryAfter, o.ResetAfter, o.Delay)
 }
