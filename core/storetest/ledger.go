@@ -19,6 +19,7 @@ type entry struct {
 	units int64
 	of    *entry    // refunded: the charge
 	ends  time.Time // charged to a bucket: when that was to be paid off
+	owed  int64     // charged to a bucket with steps: the units to be paid off then
 }
 
 // room is how many units the bucket holds at an instant.
@@ -93,6 +94,7 @@ func (g ledger) next(l core.Limit, now time.Time, room int64) time.Duration {
 // charge is what was charged, to be refunded.
 func (g *ledger) charge(l core.Limit, now time.Time, units int64) *entry {
 	e := entry{at: now, what: "charged", limit: l, units: units}
+	e.owed = g.owedInSteps(l, now) + units
 	e.ends = now.Add(g.debt(l, now) + time.Duration(units)*unitTime(l))
 	*g = append(*g, e)
 	return &e

@@ -12,23 +12,25 @@ func (g ledger) debt(l core.Limit, now time.Time) time.Duration {
 		return 0
 	}
 	var full time.Time // when it is full
-	known := false
+	known := false     // until it was full for long
 	begin := func(l core.Limit, at time.Time) (capacity time.Duration) {
 		capacity = unitTime(l) * time.Duration(l.Capacity())
 		if known && l.Start() < l.Capacity() && !at.Before(full.Add(capacity)) {
-			known = false // it was not used for long
+			known = false
 		}
 		if !known {
-			full = at.Add(unitTime(l) * time.Duration(l.Capacity()-l.Start()))
+			known, full = true, at.Add(unitTime(l)*time.Duration(l.Capacity()-l.Start()))
 		}
-		known, full = true, later(full, at)
 		return capacity
 	}
 	for _, e := range g {
 		capacity, cost := begin(e.limit, e.at), unitTime(e.limit)*time.Duration(e.units)
-		switch e.what {
-		case "judged":
+		if e.what == "judged" { // to be looked at is not to be used
 			full = earlier(full, e.at.Add(capacity))
+			continue
+		}
+		full = later(full, e.at)
+		switch e.what {
 		case "charged":
 			full = full.Add(cost)
 		case "debited":
@@ -44,7 +46,7 @@ func (g ledger) debt(l core.Limit, now time.Time) time.Duration {
 		}
 	}
 	capacity := begin(l, now)
-	return min(full.Sub(now), capacity)
+	return max(min(full.Sub(now), capacity), 0)
 }
 
 func later(a, b time.Time) time.Time {
@@ -63,30 +65,36 @@ func earlier(a, b time.Time) time.Time {
 
 // owedInSteps is debt in units for a bucket that gets several at once.
 func (g ledger) owedInSteps(l core.Limit, now time.Time) int64 {
+	if l.Step() == 0 {
+		return 0
+	}
 	var owed, last, full int64 // last and full are numbers of steps
 	known := false
-	begin := func(l core.Limit, at time.Time) (step int64) {
+	begin := func(l core.Limit, at time.Time) (step int64, fresh bool) {
 		step = at.UnixMicro() / l.Interval().Microseconds()
 		if known && l.Start() < l.Capacity() && step >= full+ceil(l.Capacity(), l.Step()) {
 			known = false
 		}
 		if !known {
-			owed, last = l.Capacity()-l.Start(), step
+			owed, last, fresh = l.Capacity()-l.Start(), step, true
 		}
 		known, owed, last = true, max(owed-(step-last)*l.Step(), 0), step
-		return step
+		return step, fresh
 	}
-	for i, e := range g {
-		step := begin(e.limit, e.at)
+	for _, e := range g {
+		step, fresh := begin(e.limit, e.at)
 		switch e.what {
 		case "judged":
+			if owed <= e.limit.Capacity() && !fresh {
+				continue // to be looked at is not to be used
+			}
 			owed = min(owed, e.limit.Capacity())
 		case "charged":
 			owed += e.units
 		case "debited":
 			owed = max(owed, min(owed+e.units, e.limit.Capacity()))
 		case "refunded":
-			owed -= min(e.units, owed, g[:i].unpaid(e.of, e.at))
+			owed -= min(e.units, owed, e.of.unpaid(e.at))
 		case "reset":
 			owed = 0
 		}
@@ -97,15 +105,9 @@ func (g ledger) owedInSteps(l core.Limit, now time.Time) int64 {
 }
 
 // unpaid is how many units of those owed right after a charge time has not given back.
-func (g ledger) unpaid(of *entry, now time.Time) int64 {
-	for i, e := range g {
-		if e.what == "charged" && e.at.Equal(of.at) && e.units == of.units && e.ends.Equal(of.ends) {
-			owed := g[:i].owedInSteps(e.limit, e.at) + e.units
-			every := e.limit.Interval().Microseconds()
-			return max(owed-(now.UnixMicro()/every-e.at.UnixMicro()/every)*e.limit.Step(), 0)
-		}
-	}
-	return 0
+func (of *entry) unpaid(now time.Time) int64 {
+	every := of.limit.Interval().Microseconds()
+	return max(of.owed-(now.UnixMicro()/every-of.at.UnixMicro()/every)*of.limit.Step(), 0)
 }
 
 func ceil(a, b int64) int64 { return (a + b - 1) / b }

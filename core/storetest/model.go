@@ -3,6 +3,8 @@ package storetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -34,9 +36,12 @@ type paid struct {
 var modelTests = map[string]func(*testing.T, *harness){
 	"agrees with a slow model at random": func(t *testing.T, h *harness) {
 		seed := rand.Uint64()
+		if given, err := strconv.ParseUint(os.Getenv("TIERLIMIT_SEED"), 10, 64); err == nil {
+			seed = given // that a failure printed
+		}
 		for _, k := range kinds {
 			if k.runs(h.Store) {
-				t.Run(k.name, func(t *testing.T) { tell(t, h, seed, 20, k) })
+				t.Run(k.name, func(t *testing.T) { tell(t, h, seed, 15, k) })
 			}
 		}
 		t.Run("mixed", func(t *testing.T) { tell(t, h, seed, 30, kinds...) })
@@ -47,7 +52,7 @@ var modelTests = map[string]func(*testing.T, *harness){
 func tell(t *testing.T, h *harness, seed uint64, stories int, of ...kind) {
 	for story := range stories {
 		s := &trial{t: t, h: h, r: rand.New(rand.NewPCG(seed, uint64(story))), began: time.Now()}
-		s.name = fmt.Sprintf("seed %d, story %d", seed, story)
+		s.name = fmt.Sprintf("TIERLIMIT_SEED=%d, story %d", seed, story)
 		for len(s.keys) < 1+s.r.IntN(4) {
 			if k := of[s.r.IntN(len(of))]; k.runs(h.Store) {
 				s.keys = append(s.keys, fmt.Sprint("model ", of[0].name, len(of), " ", story, " ", len(s.keys)))

@@ -89,7 +89,7 @@ func micros(ns int64) int64 { return ns / 1000 }
 
 // until is the time from an instant to one in microseconds, saturating.
 func until(now, us int64) time.Duration {
-	const most = 1 << 62 / 1000
+	const most = (1<<63 - 1) / 1000
 	if us >= most {
 		return 1<<63 - 1
 	}
