@@ -59,10 +59,10 @@ func (s *trial) judge(charge bool) {
 
 func (s *trial) compare(what string, k int, b core.Bucket, got, want core.Outcome) {
 	s.t.Helper()
-	got.Source, got.Receipt = want.Source, want.Receipt
 	if got.Source == core.FromCache && !want.Charged {
 		return // a refusal, which may know of no later debit
 	}
+	got.Source, got.Receipt = want.Source, want.Receipt
 	if b.Cost > b.Limit.Capacity() {
 		got.RetryAfter = want.RetryAfter // never, whatever it says
 	}
