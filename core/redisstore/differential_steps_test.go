@@ -69,14 +69,14 @@ func (p *pair) gap() time.Duration {
 	case 2, 3:
 		return max(p.wait+near, 0)
 	case 4:
-		return unit + near
+		return max(unit+near, 0)
 	case 5:
 		return time.Duration(p.r.Int64N(int64(min(unit, 1<<50)*4) + 1))
 	case 6:
-		return min(unit*time.Duration(min(l.Capacity(), 1000)), 1<<54) + near
+		return max(min(unit, 1<<44)*time.Duration(min(l.Capacity(), 1000))+near, 0)
 	case 7:
 		left := l.Period - time.Duration((p.clock.Now().UnixNano()-int64(l.Offset()))%int64(l.Period))
-		return min(left, 1<<55) + near
+		return max(min(left, 1<<55)+near, 0)
 	case 8:
 		return time.Duration(p.r.Int64N(1 << (1 + p.r.IntN(52))))
 	case 9:

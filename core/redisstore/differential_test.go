@@ -60,7 +60,7 @@ func TestStoresAgree(t *testing.T) {
 				mix = names
 			}
 			server := redistest.Start(t)
-			client := connect(t, server.Addr(), &redis.Options{Protocol: 2, ReadTimeout: -2, WriteTimeout: -2})
+			client := connect(t, server.Addr(), &redis.Options{Protocol: 2, DialTimeout: time.Minute, ReadTimeout: -2, WriteTimeout: -2})
 			start, done := time.Now(), 0
 			for round := uint64(0); done < steps && !t.Failed(); round++ {
 				server.Do(t, "FLUSHALL")

@@ -12,7 +12,7 @@ import (
 var kinds = map[string]func(r *rand.Rand) []core.Limit{
 	"token bucket":   func(r *rand.Rand) []core.Limit { return changing(r, 3, randomBucket) },
 	"leaky bucket":   func(r *rand.Rand) []core.Limit { return changing(r, 3, leaky) },
-	"start":          func(r *rand.Rand) []core.Limit { return append(changing(r, 2, started), slowly(r)) },
+	"start":          randomStart,
 	"steps":          randomSteps,
 	"fixed window":   func(r *rand.Rand) []core.Limit { return changing(r, 3, window(r, core.FixedWindow)) },
 	"calendar":       randomCalendar,
@@ -68,6 +68,14 @@ func started(r *rand.Rand) core.Limit {
 		return l.WithStart(0)
 	}
 	return l.WithStart(r.Int64N(l.Capacity()))
+}
+
+func randomStart(r *rand.Rand) []core.Limit {
+	limits := changing(r, 2, started)
+	if len(limits) > 1 {
+		limits = append(limits, slowly(r))
+	}
+	return limits
 }
 
 // slowly fills in so many years that it counts in microseconds.

@@ -33,7 +33,9 @@ func (c *Clock) Advance(d time.Duration) { c.passed.Add(int64(d)) }
 // Run holds the stores that open makes, each empty and new, to the contract.
 func Run(t *testing.T, open func(t *testing.T, clock *Clock) core.Store) {
 	t.Helper()
-	for _, group := range []map[string]func(*testing.T, *harness){atomicity, bucketTests, changeTests, limitTests, lifeTests, modelTests} {
+	for _, group := range []map[string]func(*testing.T, *harness){
+		atomicity, bucketTests, changeTests, everyTests, everyChangeTests, togetherTests, limitTests, lifeTests, modelTests,
+	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
 				h := &harness{Clock: new(Clock)}

@@ -5,7 +5,8 @@ import (
 )
 
 // fixed counts in windows that begin at known instants. A state of a window that has not begun yet,
-// which a clock that stepped back leaves behind, stands for the present one.
+// which a clock that stepped back leaves behind, stands for the present one, and is stored as that:
+// else it would stand for the next ones too.
 type fixed struct {
 	quota int64
 	span  span
@@ -15,13 +16,14 @@ func newFixed(l core.Limit, now int64) Counter {
 	return fixed{quota: l.Quota, span: spanOf(l, now)}
 }
 
-func (f fixed) Roll(s *State, now int64) bool {
+func (f fixed) Roll(s *State, now int64) (stale bool) {
 	start, _ := f.span.around(micros(now))
 	if s.At < start {
 		s.N = 0
 	}
+	stale = s.At > start
 	s.At, s.Known = start, true
-	return false
+	return stale
 }
 
 func (f fixed) Look(s *State, now, cost int64) View {

@@ -28,17 +28,18 @@ func newSliding(l core.Limit) Counter {
 	}
 }
 
-func (w sliding) Roll(s *State, now int64) bool {
+func (w sliding) Roll(s *State, now int64) (stale bool) {
 	start, _ := w.span.around(micros(now))
 	switch {
-	case s.At >= start: // a clock that stepped back leaves one that has not begun yet
+	case s.At >= start: // later: see fixed
 	case s.At == start-w.span.every:
 		s.N, s.Prev = 0, s.N
 	default:
 		s.N, s.Prev = 0, 0
 	}
+	stale = s.At > start
 	s.At, s.Known = start, true
-	return false
+	return stale
 }
 
 // weight is what the window before still counts at an instant.

@@ -20,12 +20,13 @@ function makers.w()
 
   function sliding.roll(state, b)
     if not state or state.start < b.start - b.every then
-      state = {count = 0, prev = 0}
+      state = {start = b.start, count = 0, prev = 0}
     elseif state.start < b.start then
       state.count, state.prev = 0, state.start == b.start - b.every and state.count or 0
     end
+    local stale = state.start > b.start -- see windows
     state.start = b.start
-    return state, false
+    return state, stale
   end
 
   local function used(state, b)
