@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/memstore"
 	"github.com/tierlimit/tierlimit/core/redisstore"
@@ -60,7 +58,7 @@ func TestStoresAgree(t *testing.T) {
 				mix = names
 			}
 			server := redistest.Start(t)
-			client := connect(t, server.Addr(), &redis.Options{Protocol: 2, DialTimeout: time.Minute, ReadTimeout: -2, WriteTimeout: -2})
+			client := dial(t, server.Addr())
 			start, done := time.Now(), 0
 			for round := uint64(0); done < steps && !t.Failed(); round++ {
 				server.Do(t, "FLUSHALL")
@@ -92,7 +90,7 @@ type charged struct {
 	redis, mem []core.Outcome
 }
 
-func newPair(t *testing.T, client *redis.Client, seed, round uint64, mix []string) *pair {
+func newPair(t *testing.T, client redisstore.Client, seed, round uint64, mix []string) *pair {
 	p := &pair{t: t, r: rand.New(rand.NewPCG(seed, round)), clock: new(storetest.Clock)}
 	p.seed = fmt.Sprintf("TIERLIMIT_SEED=%d, round %d", seed, round)
 	// Up to three years. Where ticks are no nanoseconds, a whole one is where the process' own begin.

@@ -52,8 +52,8 @@ func (g ledger) inSlidingWindow(l core.Limit, now time.Time) int64 {
 		start, end := window(e.limit, e.at)
 		period := e.limit.Period.Microseconds()
 		slice := ceil(period, 1<<20)
-		left := ceil(end.UnixMicro()-e.at.UnixMicro(), slice)
-		return counts[start.UnixMicro()] + ceil(counts[start.UnixMicro()-period]*left, ceil(period, slice))
+		left, all := ceil(end.UnixMicro()-e.at.UnixMicro(), slice), ceil(period, slice)
+		return counts[start.UnixMicro()] + (counts[start.UnixMicro()-period]*left+all/2)/all
 	}
 	return used(g.counts(used), entry{at: now, limit: l})
 }

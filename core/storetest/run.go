@@ -34,7 +34,8 @@ func (c *Clock) Advance(d time.Duration) { c.passed.Add(int64(d)) }
 func Run(t *testing.T, open func(t *testing.T, clock *Clock) core.Store) {
 	t.Helper()
 	for _, group := range []map[string]func(*testing.T, *harness){
-		atomicity, bucketTests, changeTests, everyTests, everyChangeTests, togetherTests, limitTests, lifeTests, modelTests,
+		atomicity, bucketTests, changeTests, everyTests, everyChangeTests, togetherTests, leakyTests, shapeTests, windowTests, calendarTests,
+		limitTests, longTests, lifeTests, modelTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 const mostSlices = 1 << 20
 
 // sliding counts the present window and so much of the one before as its remaining part, rounded up
-// to a slice, would hold if its units had come evenly.
+// to a slice, would hold if its units had come evenly: rounded to a whole unit. Rounded up, the last
+// of a small quota would never be free while the one before has any, and rounded down too early.
 type sliding struct {
 	quota int64
 	span  span
@@ -45,7 +46,7 @@ func (w sliding) Roll(s *State, now int64) (stale bool) {
 // weight is what the window before still counts at an instant.
 func (w sliding) weight(prev, us, end int64) int64 {
 	left := (end - us + w.slice - 1) / w.slice
-	return (prev*left + w.n - 1) / w.n
+	return (prev*left + w.n/2) / w.n
 }
 
 func (w sliding) Look(s *State, now, cost int64) View {
@@ -79,7 +80,7 @@ func (w sliding) fades(prev, free, us, end int64) int64 {
 	if prev <= free {
 		return us
 	}
-	return max(us, end-free*w.n/prev*w.slice)
+	return max(us, end-((free+1)*w.n-w.n/2-1)/prev*w.slice)
 }
 
 func (w sliding) Charge(s *State, _, cost int64) core.Receipt {

@@ -47,10 +47,13 @@ func (b steps) Look(s *State, now, cost int64) View {
 		v.Next = until(now, (b.clock(now)+1)*b.interval)
 	}
 	if !v.Admits && cost <= b.burst {
-		v.Wait = until(now, (b.clock(now)+b.in(debt+cost-b.burst))*b.interval)
+		v.Wait = until(now, b.when(b.clock(now)+b.in(debt+cost-b.burst)))
 	}
 	return v
 }
+
+// when is the instant of a step, saturating.
+func (b steps) when(step int64) int64 { return min(step, (1<<62)/b.interval) * b.interval }
 
 // in is how many steps bring so many units.
 func (b steps) in(units int64) int64 { return (units + b.step - 1) / b.step }
@@ -94,5 +97,5 @@ func (b steps) Ends(s *State) int64 {
 	if b.spent > 0 {
 		full += b.in(b.burst)
 	}
-	return instant(min(full, (1<<62)/b.interval) * b.interval)
+	return instant(b.when(full))
 }

@@ -68,7 +68,7 @@ function makers.g()
     local gone = first(raw, function(k) return at(raw, k) > now_us - b.period end) - 1
     raw = sub(raw, gone * width + 1)
     local n = entries(raw)
-    if n == 0 then
+    if n == 0 or upto(raw, n) <= upto(raw, 0) then -- none, or none that was written here
       return {raw = pack('>I7', 0)}, false
     end
     local kept = first(raw, function(k) return at(raw, k) > now_us end) - 1

@@ -25,7 +25,7 @@ local function windows(letter)
 
   function window.read(raw)
     local n = numbers(raw, 2)
-    return n and {start = n[1], count = n[2]}
+    return n and n[2] <= 1e12 and {start = n[1], count = n[2]} or nil -- more than any quota is not ours
   end
 
   function window.roll(state, b)
