@@ -71,6 +71,23 @@ var shapeTests = map[string]func(*testing.T, *harness){
 		}
 	}),
 
+	"what is owed is time, however coarsely a limit counts it": shaping(func(t *testing.T, h *harness) {
+		years := core.PerHour(1).WithBurst(24 * 365 * 200)
+		for name, row := range map[string]struct {
+			fine, coarse core.Limit
+			owed         int64 // minutes
+		}{
+			"full":  {core.PerHour(60).WithBurst(600), years, 300},
+			"start": {core.PerHour(60).WithBurst(600).WithStart(599), years.WithStart(1), 301},
+		} {
+			fine, coarse := bucket(name, row.fine), bucket(name, row.coarse)
+			h.spend(t, fine, 300)
+			equal(t, name+": left of the coarse", h.left(t, coarse), years.Burst-ceil(row.owed, 60))
+			h.take(t, coarse)
+			equal(t, name+": left of the fine", h.left(t, fine), 600-60-row.owed)
+		}
+	}),
+
 	"steps bring nothing between the multiples of their interval, and all at once at them": shaping(func(t *testing.T, h *harness) {
 		l := core.PerMinute(6).WithStep(2).WithBurst(5) // every 20 s
 		h.to(time.Minute)
