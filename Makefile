@@ -8,6 +8,7 @@ PKG      ?= ./...
 RACE     ?= -race
 TIMEOUT  ?= 5m
 FUZZTIME ?= 30s
+STEPS    ?= 1000000
 
 # A tool is built once. Its name carries its version and Go's, so a change of
 # either builds it anew: golangci-lint refuses code newer than its own Go.
@@ -68,6 +69,10 @@ vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what we call
 .PHONY: fuzz
 fuzz: deps ## run every fuzz target for FUZZTIME (30s)
 	@scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: differential
+differential: deps ## compare Redis and the process in STEPS (1000000) random checks of each algorithm
+	@scripts/differential.sh $(STEPS)
 
 # bench is a module of its own: what it is measured beside is nobody's dependency.
 .PHONY: bench

@@ -79,7 +79,9 @@ func TestGarbageBreaksNothing(t *testing.T) {
 			server.Do(t, "SET", stored(at), raw)
 			for _, op := range []func() error{
 				func() error { return nil },
-				func() error { return s.Refund(ctx, []core.Bucket{at}, []core.Outcome{{Charged: true, Receipt: core.Receipt{r.Int64N(2e15), 0}}}) },
+				func() error {
+					return s.Refund(ctx, []core.Bucket{at}, []core.Outcome{{Charged: true, Receipt: core.Receipt{r.Int64N(2e15), 0}}})
+				},
 				func() error { return s.Debit(ctx, []core.Bucket{at}) },
 			} {
 				if err := op(); err != nil {

@@ -101,3 +101,16 @@ func instant(us int64) int64 {
 	const most = (1<<63 - 1) / 1000
 	return min(us, most) * 1000
 }
+
+// told takes n numbers of what a script told: counts and instants that a double holds.
+func told(numbers []int64, n int) (got, rest []int64, ok bool) {
+	if len(numbers) < n {
+		return nil, nil, false
+	}
+	for _, x := range numbers[:n] {
+		if x < 0 || x > 1<<53 {
+			return nil, nil, false
+		}
+	}
+	return numbers[:n], numbers[n:], true
+}

@@ -67,12 +67,12 @@ func (fixed) SpellReceipt(r core.Receipt) [2]int64 { return r }
 
 // Told reads the units in the window.
 func (f fixed) Told(now int64, numbers []int64) (s State, rest []int64, ok bool) {
-	if len(numbers) < 1 {
-		return s, nil, false
+	got, rest, ok := told(numbers, 1)
+	if ok {
+		f.Roll(&s, now)
+		s.N = got[0]
 	}
-	f.Roll(&s, now)
-	s.N = numbers[0]
-	return s, numbers[1:], true
+	return s, rest, ok
 }
 
 func (f fixed) Ends(s *State) int64 {

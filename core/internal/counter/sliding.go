@@ -116,12 +116,13 @@ func (sliding) SpellReceipt(r core.Receipt) [2]int64 { return r }
 
 // Told reads the units in this window and in the one before.
 func (w sliding) Told(now int64, numbers []int64) (s State, rest []int64, ok bool) {
-	if len(numbers) < 2 {
-		return s, nil, false
+	got, rest, ok := told(numbers, 2)
+	if ok && max(got[0], got[1]) < 1<<32 {
+		w.Roll(&s, now)
+		s.N, s.Prev = got[0], got[1]
+		return s, rest, true
 	}
-	w.Roll(&s, now)
-	s.N, s.Prev = numbers[0], numbers[1]
-	return s, numbers[2:], true
+	return s, nil, false
 }
 
 func (w sliding) Ends(s *State) int64 {

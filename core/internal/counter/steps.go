@@ -42,7 +42,7 @@ func (b steps) begin(s *State, now int64) (stale bool) {
 
 func (b steps) Look(s *State, now, cost int64) View {
 	debt := b.debt(s, now)
-	v := View{Admits: cost <= b.burst-debt, Remaining: b.burst - debt}
+	v := View{Admits: cost <= b.burst-debt, Remaining: max(b.burst-debt, 0)}
 	if debt > 0 {
 		v.Next = until(now, (b.clock(now)+1)*b.interval)
 	}
@@ -84,10 +84,11 @@ func (steps) SpellReceipt(r core.Receipt) [2]int64 { return r }
 
 // Told reads the debt.
 func (b steps) Told(now int64, numbers []int64) (s State, rest []int64, ok bool) {
-	if len(numbers) < 1 {
-		return s, nil, false
+	got, rest, ok := told(numbers, 1)
+	if ok {
+		s = State{Known: true, At: b.clock(now)*b.step + got[0]}
 	}
-	return State{Known: true, At: b.clock(now)*b.step + numbers[0]}, numbers[1:], true
+	return s, rest, ok
 }
 
 // Ends is when the bucket is full. One that does not start full says by being there that it is not
