@@ -9,7 +9,8 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 )
 
-// buckets are some of the keys, each once, in any order.
+// buckets are some of the keys, each once, in any order. One that does not start full is alone: in a
+// Cluster a charge that is given back at once is a use of it as well, for how long it stays known.
 func (s *trial) buckets() (keys []int, buckets []core.Bucket) {
 	keys = s.r.Perm(len(s.keys))[:1+s.r.IntN(len(s.keys))]
 	for _, k := range keys {
@@ -21,6 +22,9 @@ func (s *trial) buckets() (keys []int, buckets []core.Bucket) {
 		b.Shadow = s.r.IntN(6) == 0
 		if s.r.IntN(10) == 0 {
 			b.Cost = l.Capacity() + s.r.Int64N(2)
+		}
+		if l.Start() < l.Capacity() {
+			return []int{k}, []core.Bucket{b}
 		}
 		buckets = append(buckets, b)
 	}
