@@ -85,6 +85,23 @@ func TestLogCountsOnPastWhatADoubleHolds(t *testing.T) {
 	}
 }
 
+// Of a log that was not written here, an instant that lies ahead may be in the middle, where nobody looks.
+func TestLogInDisorderLocksNobodyOut(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	clock := new(storetest.Clock)
+	s := open(t, server.Client(t), redisstore.WithBudget(patient), redisstore.WithClock(clock.Now))
+	b := bucket("b", algorithms["sliding log"])
+	now, raw := uint64(clock.Now().UnixMicro()), seven(nil, 0)
+	for _, e := range [][2]uint64{{now - 5e6, 1}, {now + 4e9, 7}, {now - 2e6, 8}, {now - 1e6, 9}} {
+		raw = seven(seven(raw, e[0]), e[1])
+	}
+	server.Do(t, "SET", stored(b), raw)
+	if o := take(t, s, b)[0]; o.Admits || o.RetryAfter > time.Hour || o.ResetAfter > time.Hour {
+		t.Errorf("%+v, want a wait of at most an hour", o)
+	}
+}
+
 // seven appends a number in seven bytes.
 func seven(raw []byte, n uint64) []byte {
 	return append(raw, binary.BigEndian.AppendUint64(nil, n)[1:]...)

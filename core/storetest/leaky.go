@@ -65,6 +65,15 @@ var leakyTests = map[string]func(*testing.T, *harness){
 		equal(t, "left after that of the one that is the last now", h.left(t, b), 9)
 		equal(t, "the next is served where that was", h.take(t, b)[0].Delay, 100*time.Millisecond)
 	}),
+
+	"the last slot can be given back also where a queue is counted coarsely": having(core.LeakyBucket, func(t *testing.T, h *harness) {
+		h.Clock.Advance(123_456_789)
+		b := bucket("b", core.PerHour(1).WithBurst(24*365*200).With(core.LeakyBucket))
+		h.take(t, b)
+		out := h.take(t, b)
+		h.refund(t, []core.Bucket{b}, out)
+		equal(t, "left", h.left(t, b), b.Limit.Burst-1)
+	}),
 }
 
 // having skips a test for stores without the algorithm.
