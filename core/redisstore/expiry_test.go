@@ -57,7 +57,8 @@ func TestKeysOfEveryAlgorithmExpireInTime(t *testing.T) {
 // expires checks the key of a bucket that has been written since began.
 func expires(t *testing.T, server *redistest.Server, s *redisstore.Store, b core.Bucket, began time.Time) {
 	t.Helper()
-	ttl := time.Duration(server.Do(t, "PTTL", stored(b)).(int64)) * time.Millisecond
+	ms, _ := server.Do(t, "PTTL", stored(b)).(int64)
+	ttl := time.Duration(ms) * time.Millisecond
 	o := peek(t, s, costing(b, b.Limit.Capacity()))
 	says := o.RetryAfter // until it is full
 	if b.Limit.Start() < b.Limit.Capacity() {

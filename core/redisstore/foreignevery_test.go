@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -33,9 +34,7 @@ func TestForeignValueIsReplacedByEveryAlgorithm(t *testing.T) {
 		"huger numbers":    {"SET", "", strings.Repeat("9", 40) + " " + strings.Repeat("9", 40)},
 		"spaces":           {"SET", "", " 1 "},
 	}
-	for name, c := range foreign {
-		commands[name] = c
-	}
+	maps.Copy(commands, foreign)
 	for name, l := range algorithms {
 		before, after := neighbours(name)
 		n := int64(1000)

@@ -22,13 +22,13 @@ var kinds = map[string]func(r *rand.Rand) []core.Limit{
 
 // changing makes limits that take turns. They count in the same ticks, for what is less than a tick of
 // one may be lost or not: none takes longer to fill than nanoseconds can count. One that does is alone.
-func changing(r *rand.Rand, n int, make func(*rand.Rand) core.Limit) (limits []core.Limit) {
+func changing(r *rand.Rand, n int, limit func(*rand.Rand) core.Limit) (limits []core.Limit) {
 	const longest = 140 * 365 * 24 * time.Hour
-	if l := make(r); r.IntN(4) == 0 {
+	if l := limit(r); r.IntN(4) == 0 {
 		return []core.Limit{l}
 	}
 	for len(limits) < n {
-		if l := make(r); float64(l.Period)*float64(l.Capacity())/float64(l.Quota) < float64(longest) {
+		if l := limit(r); float64(l.Period)*float64(l.Capacity())/float64(l.Quota) < float64(longest) {
 			limits = append(limits, l)
 		}
 	}

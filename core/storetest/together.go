@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -63,7 +64,7 @@ var togetherTests = map[string]func(*testing.T, *harness){
 			buckets[i].Shadow = true
 		}
 		for range 20 {
-			out := h.take(t, append(buckets[:len(buckets):len(buckets)], none)...)
+			out := h.take(t, append(slices.Clip(buckets), none)...)
 			equal(t, "the request charged", out[len(buckets)].Charged, false)
 		}
 		for _, b := range buckets {
