@@ -9,6 +9,7 @@ RACE     ?= -race
 TIMEOUT  ?= 5m
 FUZZTIME ?= 30s
 CHAOSTIME ?= 30m
+STEPS    ?= 1000000
 
 # A tool is built once. Its name carries its version and Go's, so a change of
 # either builds it anew: golangci-lint refuses code newer than its own Go.
@@ -19,7 +20,7 @@ GOVULNCHECK   := $(BIN)/govulncheck-$(GOVULNCHECK_VERSION)
 
 .PHONY: help
 help: ## list the jobs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## start the gin example with the in-process store (ARGS="-addr :9000")
@@ -81,6 +82,10 @@ flood: deps ## send 10 million keys through the flood guards; docs/flood-guard.m
 	go test ./core/redisguard -run TestFlood -v -flood 10000000
 	go test ./core/redisguard -run TestFlood -v -flood 500000 -rate 50000
 	go test ./core/redisguard -run TestFlood -v -flood 500000 -rate 100000
+
+.PHONY: differential
+differential: deps ## compare Redis and the process in STEPS (1000000) random checks of each algorithm
+	@scripts/differential.sh $(STEPS)
 
 # bench is a module of its own: what it is measured beside is nobody's dependency.
 .PHONY: bench

@@ -18,7 +18,9 @@ const (
 	// change. Across an edge it admits up to twice Quota within one Period.
 	FixedWindow
 	// SlidingWindow counts two windows, and weighs the previous one by how much of it a Period back
-	// from now still holds, as if its units had come evenly.
+	// from now still holds, as if its units had come evenly, to a whole unit. When the present window
+	// is through by a share f, the estimate is at most f of the previous window's units too low, or
+	// 1-f of them too high. Any Period admits at most twice Quota; a window, Quota.
 	SlidingWindow
 	// SlidingLog remembers every admission for a Period: at most Quota in any Period, exactly. It
 	// keeps as many entries as there are admissions, up to Quota: use it for small quotas.

@@ -51,5 +51,17 @@ func (c Calendar) Edge(t time.Time, n int) time.Time {
 	default:
 		d += n
 	}
-	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
+	return midnight(time.Date(y, m, d, 0, 0, 0, 0, t.Location()), time.Date(y, m, d, 12, 0, 0, 0, t.Location()))
+}
+
+// midnight is the first instant of noon's day: t, but where clocks are put forward at that hour. Then
+// t is on either side of the gap, whose end is no time of its own.
+func midnight(t, noon time.Time) time.Time {
+	switch start, end := t.ZoneBounds(); {
+	case t.Day() != noon.Day():
+		return end
+	case t.Hour() != 0 || t.Minute() != 0:
+		return start
+	}
+	return t
 }

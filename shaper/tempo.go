@@ -65,4 +65,3 @@ func newTempo(name string, limit core.Limit) (tempo, error) {
 func openStore(client Client, prefix string) (core.Store, error) {
 	return redisstore.New(client, redisstore.WithPrefix(prefix), redisstore.WithBudget(patience), redisstore.WithDenyCache(0))
 }
-

@@ -130,7 +130,7 @@ func (b *batch) clear() {
 
 // decode hands each call what its buckets owed, and reports whether the reply fits the batch.
 func (b *batch) decode(reply []int64) (ok bool) {
-	if len(reply) < 2 {
+	if len(reply) < 2 || reply[0] < 0 || reply[0] >= 1<<33 || reply[1] < 0 || reply[1] >= 1e9 {
 		return false
 	}
 	now, rest := [2]int64{reply[0], reply[1]}, reply[2:]

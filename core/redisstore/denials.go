@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
-	"github.com/tierlimit/tierlimit/core/internal/counter"
 )
 
 const (
@@ -48,18 +47,9 @@ func (d *denials) track(c *call) {
 	c.since = d.now()
 	for i := range c.units {
 		u := &c.units[i]
-		u.hash = d.hash(u.key, u.limit())
+		u.hash = maphash.String(d.seed, u.key)
 		u.epoch = d.epochs[u.hash%denialEpochs].Load()
 	}
-}
-
-// hash names a bucket. What is remembered of one that is more than an instant is true of one quota only.
-func (d *denials) hash(key string, l core.Limit) uint64 {
-	hash := maphash.String(d.seed, key)
-	if !counter.Plain(l) {
-		hash += uint64(l.Quota) * 0x9e3779b97f4a7c15 // odd, so that every bit of the quota tells
-	}
-	return hash
 }
 
 // refuses answers a request of which a bucket is known to hold too little. Requests with a bucket in
@@ -83,7 +73,7 @@ func (d *denials) refuses(buckets []core.Bucket, out []core.Outcome) bool {
 		if counted && b.Limit.Ban() == (core.Ban{}) {
 			continue
 		}
-		if o, ok := d.recall(table, d.hash(b.Key, b.Limit), now); ok {
+		if o, ok := d.recall(table, maphash.String(d.seed, b.Key), now); ok {
 			found = o.tell(b, now, &out[i]) || found
 		}
 	}
@@ -121,7 +111,7 @@ func (d *denials) learn(c *call) {
 			continue
 		}
 		if owes := u.owes(c.charged(u, admitted)); owes < 1<<61 {
-			d.keep(m, u, owed{c.since + int64(owes), c.since, now - c.since})
+			d.keep(m, u, owed{c.since + int64(owes), c.since, now - c.since, u.print()})
 		}
 	}
 }
@@ -139,7 +129,7 @@ func (d *denials) relearn(c *call) {
 		u.epoch++
 		m, _ := table.place(u.hash)
 		if owes := u.owes(false); owes < 1<<61 {
-			d.keep(m, u, owed{c.since + int64(owes), c.since, now - c.since})
+			d.keep(m, u, owed{c.since + int64(owes), c.since, now - c.since, u.print()})
 		}
 	}
 }
@@ -163,7 +153,7 @@ func (d *denials) forget(c *call) {
 	}
 	table := d.table.Load()
 	for i := range c.units {
-		hash := d.hash(c.units[i].key, c.units[i].limit())
+		hash := maphash.String(d.seed, c.units[i].key)
 		d.epochs[hash%denialEpochs].Add(1)
 		if table == nil {
 			continue

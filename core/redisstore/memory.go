@@ -40,9 +40,19 @@ type memory struct {
 
 // owed is what is remembered of a bucket, in nanoseconds of the memory's clock.
 type owed struct {
-	full  int64 // when it is full, or has a unit again, by a clock that read the time before Redis did
-	since int64 // when that was
-	late  int64 // by how much that clock may have been early
+	full  int64  // when it is full, or has a unit again, by a clock that read the time before Redis did
+	since int64  // when that was
+	late  int64  // by how much that clock may have been early
+	print uint64 // of the limit that this is true of; 0: of any
+}
+
+// The print of a limit stands above what late needs, which is a minute at most.
+const lateBits = 36
+
+// printOf tells limits apart that a bucket may have one after the other.
+func printOf(l *core.Limit) uint64 {
+	numbers := uint64(l.Quota)*0x9e3779b97f4a7c15 + uint64(l.Capacity())*0xc2b2ae3d27d4eb4f + uint64(l.Start())
+	return max(numbers*0x9e3779b97f4a7c15>>lateBits, 1)
 }
 
 func (m *memory) load(hash uint64) (owed, bool) {
@@ -50,11 +60,11 @@ func (m *memory) load(hash uint64) (owed, bool) {
 	if m.check.Load() != hash^full^since^late {
 		return owed{}, false
 	}
-	return owed{int64(full), int64(since), int64(late)}, true
+	return owed{int64(full), int64(since), int64(late & (1<<lateBits - 1)), late >> lateBits}, true
 }
 
 func (m *memory) store(hash uint64, o owed) {
-	full, since, late := uint64(o.full), uint64(o.since), uint64(o.late)
+	full, since, late := uint64(o.full), uint64(o.since), min(uint64(o.late), 1<<lateBits-1)|o.print<<lateBits
 	m.check.Store(0)
 	m.full.Store(full)
 	m.since.Store(since)
@@ -85,7 +95,7 @@ func (o owed) tell(b *core.Bucket, now int64, out *core.Outcome) bool {
 // tellUnit is tell for a bucket of which it is known when it has one unit again: nothing is known of a
 // higher cost.
 func (o owed) tellUnit(b *core.Bucket, now int64, out *core.Outcome) bool {
-	if b.Cost != 1 || o.full <= now {
+	if b.Cost != 1 || o.full <= now || o.print != printOf(&b.Limit) {
 		return false
 	}
 	wait := time.Duration(o.full + o.late - now)

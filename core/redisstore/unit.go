@@ -32,6 +32,7 @@ type wide struct {
 	now   int64 // of the answer, in nanoseconds
 	state counter.State
 	view  counter.View
+	lacks time.Duration // until it has one unit
 }
 
 // newUnit makes a unit without a place in a check.
@@ -78,6 +79,7 @@ func (u *unit) decode(now core.Receipt, numbers []int64) (rest []int64, ok bool)
 	w.now = now[0]*int64(time.Second) + now[1]
 	if w.state, rest, ok = w.Told(w.now, numbers); ok {
 		w.view = w.Look(&w.state, w.now, w.cost)
+		w.lacks = w.Look(&w.state, w.now, 1).Wait
 	}
 	return rest, ok
 }
@@ -100,15 +102,15 @@ func (u *unit) owes(charged bool) time.Duration {
 	case charged:
 		return 0 // what is left has not been worked out yet
 	}
-	return u.wide.Look(&u.wide.state, u.wide.now, 1).Wait
+	return u.wide.lacks
 }
 
-// limit is the zero Limit, which is a plain one, where the rate is all that is known.
-func (u *unit) limit() (l core.Limit) {
-	if u.wide != nil {
-		l = u.wide.limit
+// print is that of a limit by which something is remembered that is not true of another.
+func (u *unit) print() uint64 {
+	if u.wide == nil {
+		return 0
 	}
-	return l
+	return printOf(&u.wide.limit)
 }
 
 // outcome works out what the script did and what a client is told, by the same integers.
@@ -158,9 +160,9 @@ func (u *unit) receipt(now core.Receipt) core.Receipt {
 	return after(now, u.rate, u.debt+u.cost)
 }
 
-// after is the instant that lies ticks after another.
+// after is the instant that lies ticks after another, which is rounded down to a tick as the script does.
 func after(at core.Receipt, r tokenbucket.Rate, ticks int64) core.Receipt {
 	sec, ns := r.Split(ticks)
-	sec, ns = at[0]+sec, at[1]+ns
+	sec, ns = at[0]+sec, at[1]-at[1]%(int64(time.Second)/r.PerSec)+ns
 	return core.Receipt{sec + ns/int64(time.Second), ns % int64(time.Second)}
 }

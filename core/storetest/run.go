@@ -33,7 +33,10 @@ func (c *Clock) Advance(d time.Duration) { c.passed.Add(int64(d)) }
 // Run holds the stores that open makes, each empty and new, to the contract.
 func Run(t *testing.T, open func(t *testing.T, clock *Clock) core.Store) {
 	t.Helper()
-	for _, group := range []map[string]func(*testing.T, *harness){atomicity, bucketTests, changeTests, limitTests, lifeTests, modelTests, banTests} {
+	for _, group := range []map[string]func(*testing.T, *harness){
+		atomicity, bucketTests, changeTests, everyTests, everyChangeTests, togetherTests, leakyTests, shapeTests, windowTests, calendarTests,
+		limitTests, longTests, lifeTests, modelTests, banTests,
+	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
 				h := &harness{Clock: new(Clock)}
@@ -107,5 +110,5 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 }
 
 func show(o core.Outcome) string {
-	return fmt.Sprintf("admits %v charged %v remaining %d retry %v reset %v", o.Admits, o.Charged, o.Remaining, o.RetryAfter, o.ResetAfter)
+	return fmt.Sprintf("admits %v charged %v remaining %d retry %v reset %v delay %v", o.Admits, o.Charged, o.Remaining, o.RetryAfter, o.ResetAfter, o.Delay)
 }

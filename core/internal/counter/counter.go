@@ -18,7 +18,7 @@ import (
 type State struct {
 	Known bool  // it was seen before
 	At    int64 // buckets: when it is full again; windows: when the window began
-	N     int64 // windows: units in it
+	N     int64 // windows: units in it; buckets that do not start full: ticks in a second
 	Prev  int64 // sliding window: units in the one before
 	Log   []Entry
 }
@@ -91,7 +91,7 @@ func micros(ns int64) int64 { return ns / 1000 }
 
 // until is the time from an instant to one in microseconds, saturating.
 func until(now, us int64) time.Duration {
-	const most = 1 << 62 / 1000
+	const most = (1<<63 - 1) / 1000
 	if us >= most {
 		return 1<<63 - 1
 	}
@@ -102,4 +102,17 @@ func until(now, us int64) time.Duration {
 func instant(us int64) int64 {
 	const most = (1<<63 - 1) / 1000
 	return min(us, most) * 1000
+}
+
+// told takes n numbers of what a script told: counts and instants that a double holds.
+func told(numbers []int64, n int) (got, rest []int64, ok bool) {
+	if len(numbers) < n {
+		return nil, nil, false
+	}
+	for _, x := range numbers[:n] {
+		if x < 0 || x > 1<<53 {
+			return nil, nil, false
+		}
+	}
+	return numbers[:n], numbers[n:], true
 }

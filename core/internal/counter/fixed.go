@@ -5,7 +5,8 @@ import (
 )
 
 // fixed counts in windows that begin at known instants. A state of a window that has not begun yet,
-// which a clock that stepped back leaves behind, stands for the present one.
+// which a clock that stepped back leaves behind, stands for the present one, and is stored as that:
+// else it would stand for the next ones too.
 type fixed struct {
 	quota int64
 	span  span
@@ -15,13 +16,14 @@ func newFixed(l core.Limit, now int64) Counter {
 	return fixed{quota: l.Quota, span: spanOf(l, now)}
 }
 
-func (f fixed) Roll(s *State, now int64) bool {
+func (f fixed) Roll(s *State, now int64) (stale bool) {
 	start, _ := f.span.around(micros(now))
 	if s.At < start {
 		s.N = 0
 	}
+	stale = s.At > start
 	s.At, s.Known = start, true
-	return false
+	return stale
 }
 
 func (f fixed) Look(s *State, now, cost int64) View {
@@ -65,12 +67,12 @@ func (fixed) SpellReceipt(r core.Receipt) [2]int64 { return r }
 
 // Told reads the units in the window.
 func (f fixed) Told(now int64, numbers []int64) (s State, rest []int64, ok bool) {
-	if len(numbers) < 1 {
-		return s, nil, false
+	got, rest, ok := told(numbers, 1)
+	if ok {
+		f.Roll(&s, now)
+		s.N = got[0]
 	}
-	f.Roll(&s, now)
-	s.N = numbers[0]
-	return s, numbers[1:], true
+	return s, rest, ok
 }
 
 func (f fixed) Ends(s *State) int64 {

@@ -105,17 +105,18 @@ func (slidingLog) SpellReceipt(r core.Receipt) [2]int64 { return r }
 // Told reads the units, the instant of the charge with which another unit comes back, and of the one
 // with which the cost does. A log with entries at these two looks as the script's does.
 func (g slidingLog) Told(_ int64, numbers []int64) (s State, rest []int64, ok bool) {
-	if len(numbers) < 3 {
+	got, rest, ok := told(numbers, 3)
+	if !ok {
 		return s, nil, false
 	}
-	used, next, last := numbers[0], numbers[1], numbers[2]
+	used, next, last := got[0], got[1], got[2]
 	s.Known = true
 	if first := max(used-g.quota, 0) + 1; last > next && first < used {
 		s.Log = append(s.Log, Entry{next, first}, Entry{last, used - first})
 	} else if used > 0 {
 		s.Log = append(s.Log, Entry{next, used})
 	}
-	return s, numbers[3:], true
+	return s, rest, true
 }
 
 func (g slidingLog) Ends(s *State) int64 {

@@ -30,13 +30,19 @@ func (b partial) Roll(s *State, now int64) (stale bool) {
 // begin is Roll without forgiving.
 func (b partial) begin(s *State, now int64) (stale bool) {
 	ticks := b.rate.Ticks(now)
-	if !s.Known {
-		s.At, s.Known = ticks+b.spent, true
+	if s.Known && s.N != b.rate.PerSec { // another limit's ticks
+		s.At = b.rate.Join(tokenbucket.Rate{PerSec: s.N}.Split(s.At))
+	}
+	if !s.Known || s.At <= ticks-b.rate.Capacity {
+		*s = b.state(ticks + b.spent)
 		return true
 	}
-	s.At = max(s.At, ticks)
+	*s = b.state(max(s.At, ticks))
 	return false
 }
+
+// state tells in N which ticks it counts in.
+func (b partial) state(at int64) State { return State{Known: true, At: at, N: b.rate.PerSec} }
 
 func (b partial) debt(s *State, now int64) int64 { return s.At - b.rate.Ticks(now) }
 
@@ -66,7 +72,7 @@ func (b partial) Refund(s *State, now, cost int64, r core.Receipt) {
 	s.At = max(s.At-min(b.rate.Cost(cost), max(r[0]-ticks, 0)), ticks)
 }
 
-func (b partial) Reset(s *State, now int64) { s.At, s.Known = b.rate.Ticks(now), true }
+func (b partial) Reset(s *State, now int64) { *s = b.state(b.rate.Ticks(now)) }
 
 func (b partial) Spell(cost int64) (letter string, numbers []int64) {
 	spell := tokenbucket.Spelling{Rate: b.rate, Cost: b.rate.Cost(cost), Spent: b.spent}
@@ -81,7 +87,7 @@ func (b partial) SpellReceipt(r core.Receipt) [2]int64 {
 // Told reads the debt.
 func (b partial) Told(now int64, numbers []int64) (s State, rest []int64, ok bool) {
 	debt, rest, ok := b.rate.Told(numbers)
-	return State{Known: true, At: b.rate.Ticks(now) + debt}, rest, ok
+	return b.state(b.rate.Ticks(now) + debt), rest, ok
 }
 
 func (b partial) Ends(s *State) int64 {

@@ -11,7 +11,8 @@ import (
 const mostSlices = 1 << 20
 
 // sliding counts the present window and so much of the one before as its remaining part, rounded up
-// to a slice, would hold if its units had come evenly.
+// to a slice, would hold if its units had come evenly: rounded to a whole unit. Rounded up, the last
+// of a small quota would never be free while the one before has any, and rounded down too early.
 type sliding struct {
 	quota int64
 	span  span
@@ -28,23 +29,24 @@ func newSliding(l core.Limit) Counter {
 	}
 }
 
-func (w sliding) Roll(s *State, now int64) bool {
+func (w sliding) Roll(s *State, now int64) (stale bool) {
 	start, _ := w.span.around(micros(now))
 	switch {
-	case s.At >= start: // a clock that stepped back leaves one that has not begun yet
+	case s.At >= start: // later: see fixed
 	case s.At == start-w.span.every:
 		s.N, s.Prev = 0, s.N
 	default:
 		s.N, s.Prev = 0, 0
 	}
+	stale = s.At > start
 	s.At, s.Known = start, true
-	return false
+	return stale
 }
 
 // weight is what the window before still counts at an instant.
 func (w sliding) weight(prev, us, end int64) int64 {
 	left := (end - us + w.slice - 1) / w.slice
-	return (prev*left + w.n - 1) / w.n
+	return (prev*left + w.n/2) / w.n
 }
 
 func (w sliding) Look(s *State, now, cost int64) View {
@@ -78,7 +80,7 @@ func (w sliding) fades(prev, free, us, end int64) int64 {
 	if prev <= free {
 		return us
 	}
-	return max(us, end-free*w.n/prev*w.slice)
+	return max(us, end-((free+1)*w.n-w.n/2-1)/prev*w.slice)
 }
 
 func (w sliding) Charge(s *State, _, cost int64) core.Receipt {
@@ -114,12 +116,13 @@ func (sliding) SpellReceipt(r core.Receipt) [2]int64 { return r }
 
 // Told reads the units in this window and in the one before.
 func (w sliding) Told(now int64, numbers []int64) (s State, rest []int64, ok bool) {
-	if len(numbers) < 2 {
-		return s, nil, false
+	got, rest, ok := told(numbers, 2)
+	if ok && max(got[0], got[1]) < 1<<32 {
+		w.Roll(&s, now)
+		s.N, s.Prev = got[0], got[1]
+		return s, rest, true
 	}
-	w.Roll(&s, now)
-	s.N, s.Prev = numbers[0], numbers[1]
-	return s, numbers[2:], true
+	return s, nil, false
 }
 
 func (w sliding) Ends(s *State) int64 {

@@ -32,7 +32,7 @@ func (b steps) Roll(s *State, now int64) (stale bool) {
 // begin is Roll without forgiving.
 func (b steps) begin(s *State, now int64) (stale bool) {
 	units := b.clock(now) * b.step
-	if !s.Known {
+	if !s.Known || (b.spent > 0 && b.clock(now) >= b.in(s.At)+b.in(b.burst)) {
 		s.At, s.Known = units+b.spent, true
 		return b.spent > 0
 	}
@@ -42,15 +42,18 @@ func (b steps) begin(s *State, now int64) (stale bool) {
 
 func (b steps) Look(s *State, now, cost int64) View {
 	debt := b.debt(s, now)
-	v := View{Admits: cost <= b.burst-debt, Remaining: b.burst - debt}
+	v := View{Admits: cost <= b.burst-debt, Remaining: max(b.burst-debt, 0)}
 	if debt > 0 {
 		v.Next = until(now, (b.clock(now)+1)*b.interval)
 	}
 	if !v.Admits && cost <= b.burst {
-		v.Wait = until(now, (b.clock(now)+b.in(debt+cost-b.burst))*b.interval)
+		v.Wait = until(now, b.when(b.clock(now)+b.in(debt+cost-b.burst)))
 	}
 	return v
 }
+
+// when is the instant of a step, saturating.
+func (b steps) when(step int64) int64 { return min(step, (1<<62)/b.interval) * b.interval }
 
 // in is how many steps bring so many units.
 func (b steps) in(units int64) int64 { return (units + b.step - 1) / b.step }
@@ -81,10 +84,11 @@ func (steps) SpellReceipt(r core.Receipt) [2]int64 { return r }
 
 // Told reads the debt.
 func (b steps) Told(now int64, numbers []int64) (s State, rest []int64, ok bool) {
-	if len(numbers) < 1 {
-		return s, nil, false
+	got, rest, ok := told(numbers, 1)
+	if ok {
+		s = State{Known: true, At: b.clock(now)*b.step + got[0]}
 	}
-	return State{Known: true, At: b.clock(now)*b.step + numbers[0]}, numbers[1:], true
+	return s, rest, ok
 }
 
 // Ends is when the bucket is full. One that does not start full says by being there that it is not
@@ -94,5 +98,5 @@ func (b steps) Ends(s *State) int64 {
 	if b.spent > 0 {
 		full += b.in(b.burst)
 	}
-	return instant(min(full, (1<<62)/b.interval) * b.interval)
+	return instant(b.when(full))
 }

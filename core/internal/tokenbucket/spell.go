@@ -26,7 +26,7 @@ func (r Rate) Told(numbers []int64) (ticks int64, rest []int64, ok bool) {
 	switch {
 	case len(numbers) > 0 && numbers[0] >= 0:
 		return r.Join(0, numbers[0]), numbers[1:], true
-	case len(numbers) > 1:
+	case len(numbers) > 1 && numbers[0] >= -1<<53 && numbers[1] >= 0 && numbers[1] < 1e9:
 		return r.Join(-numbers[0], numbers[1]), numbers[2:], true
 	}
 	return 0, nil, false

@@ -52,10 +52,16 @@ local function buckets(letter)
     state.s, state.n = plus(now_s, b.now_n, s, n)
   end
 
+  -- over reports whether one that does not start full is new again: see text.
+  local function over(state, b)
+    local s, n = plus(state.s, state.n, b.cap_s, b.cap_n)
+    return letter == 'u' and not exceeds(s, n, now_s, b.now_n)
+  end
+
   -- A debt beyond the time to full was left by a wider limit or a clock that has stepped back; it is
   -- forgiven once, by writing it anew.
   function bucket.roll(state, b, judges)
-    if not state then
+    if not state or over(state, b) then
       state = {}
       owe(state, b, b.spent_s, b.spent_n)
       return state, letter == 'u'

@@ -39,7 +39,8 @@ local function held(i, b)
   return states[i]
 end
 
--- copy is for those that only look.
+-- copy is for all that a check does: a bucket that is not changed says to the next check, which may be of
+-- another limit, what it said before.
 local function copy(state)
   local out = state and {}
   for name, value in pairs(state or {}) do
@@ -62,25 +63,19 @@ while at < #checks do
   local judges, takes, all = shape.operation == 'take' or shape.operation == 'peek', shape.operation == 'take', true
   for u = 1, #shape do
     local b, i = shape[u], number()
-    local a, before = b.algorithm, held(i, b)
-    if shape.operation == 'peek' then
-      before = copy(before)
-    end
-    local s, stale = a.roll(before, b, judges)
-    if shape.operation ~= 'peek' then
-      states[i] = s
-    end
-    b.key = i
+    local a = b.algorithm
+    local s, stale = a.roll(copy(held(i, b)), b, judges)
+    b.key, b.state = i, s
     if judges then
       b.admits = a.admits(s, b)
       all = all and (b.admits or b.shadow)
       a.tell(s, b)
       if takes and stale then
-        changed[i] = b
+        states[i], changed[i] = s, b
       end
     else
       a[shape.operation](s, b, b.receipt_a, b.receipt_b)
-      changed[i] = b
+      states[i], changed[i] = s, b
     end
   end
   -- Every bucket that is not shadow admits, or none is charged.
@@ -88,8 +83,8 @@ while at < #checks do
     for u = 1, #shape do
       local b = shape[u]
       if b.admits and (all or b.shadow) then
-        b.algorithm.take(states[b.key], b)
-        changed[b.key] = b
+        b.algorithm.take(b.state, b)
+        states[b.key], changed[b.key] = b.state, b
       end
     end
   end

@@ -61,14 +61,27 @@ function makers.g()
     return {raw = raw}
   end
 
+  -- rebased counts from zero again, before the numbers are too large for a double.
+  local function rebased(raw)
+    local base = upto(raw, 0)
+    if base < 2^52 then
+      return raw
+    end
+    local parts = {pack('>I7', 0)}
+    for k = 1, entries(raw) do
+      parts[k + 1] = pack('>I7I7', at(raw, k), upto(raw, k) - base)
+    end
+    return table.concat(parts)
+  end
+
   -- Charges that lie ahead, which a clock that stepped back leaves behind, are moved to now: nobody
   -- waits for longer than a period.
   function log.roll(state, b)
     local raw = state and state.raw or pack('>I7', 0)
     local gone = first(raw, function(k) return at(raw, k) > now_us - b.period end) - 1
-    raw = sub(raw, gone * width + 1)
+    raw = rebased(sub(raw, gone * width + 1))
     local n = entries(raw)
-    if n == 0 then
+    if n == 0 or upto(raw, n) <= upto(raw, 0) then -- none, or none that was written here
       return {raw = pack('>I7', 0)}, false
     end
     local kept = first(raw, function(k) return at(raw, k) > now_us end) - 1
@@ -88,9 +101,10 @@ function makers.g()
     return used(state) + b.cost <= b.quota
   end
 
-  -- leaves is the instant of the entry with which so many units have gone.
+  -- leaves is the instant of the entry with which so many units have gone: no later than now, even where
+  -- the log was not written here.
   local function leaves(raw, units)
-    return at(raw, first(raw, function(k) return upto(raw, k) - upto(raw, 0) >= units end))
+    return min(now_us, at(raw, first(raw, function(k) return upto(raw, k) - upto(raw, 0) >= units end)))
   end
 
   function log.tell(state, b)

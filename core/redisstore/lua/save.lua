@@ -2,8 +2,9 @@
 -- replica takes over.
 local grace_ms = 500
 
+-- 2^62 ms are as good as a longer life, which Redis refuses.
 local function save(i, text, s, n)
-  local left = text and (s - now_s) * 1e3 + ceil((n - now_n) / 1e6) or 0
+  local left = text and min((s - now_s) * 1e3 + ceil((n - now_n) / 1e6), 2^62) or 0
   if left <= 0 then
     return command('DEL', KEYS[i]) -- it says nothing any more
   end

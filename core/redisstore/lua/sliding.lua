@@ -1,6 +1,6 @@
 -- Sliding windows (w): the units in this window, and so many of those in the one before as its
--- remaining part, rounded up to a slice, would hold if they had come evenly. The state is when the
--- window began, in microseconds since the epoch, its units and those of the one before.
+-- remaining part, rounded up to a slice, would hold if they had come evenly, rounded to a whole unit. The
+-- state is when the window began, in microseconds since the epoch, its units and those of the one before.
 function makers.w()
   local sliding = {}
 
@@ -15,22 +15,22 @@ function makers.w()
 
   function sliding.read(raw)
     local n = numbers(raw, 3)
-    return n and {start = n[1], count = n[2], prev = n[3]}
+    return n and max(n[2], n[3]) < 2^32 and {start = n[1], count = n[2], prev = n[3]} or nil -- see windows
   end
 
   function sliding.roll(state, b)
     if not state or state.start < b.start - b.every then
-      state = {count = 0, prev = 0}
+      state = {start = b.start, count = 0, prev = 0}
     elseif state.start < b.start then
       state.count, state.prev = 0, state.start == b.start - b.every and state.count or 0
     end
+    local stale = state.start > b.start -- see windows
     state.start = b.start
-    return state, false
+    return state, stale
   end
 
   local function used(state, b)
-    local weight = state.prev * b.left
-    return state.count + (weight + -weight % b.n) / b.n
+    return state.count + floor((state.prev * b.left + floor(b.n / 2)) / b.n)
   end
 
   function sliding.admits(state, b)

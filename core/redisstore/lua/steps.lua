@@ -17,8 +17,14 @@ function makers.s()
     return n and {full = n[1]}
   end
 
+  -- over reports whether one that does not start full is new again: it was full for as long as it
+  -- takes to fill.
+  local function over(state, b)
+    return b.spent > 0 and b.now / b.step >= ceil(state.full / b.step) + ceil(b.burst / b.step)
+  end
+
   function steps.roll(state, b, judges)
-    if not state then
+    if not state or over(state, b) then
       return {full = b.now + b.spent}, b.spent > 0
     end
     local stale = judges and state.full > b.now + b.burst

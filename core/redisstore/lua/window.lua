@@ -1,6 +1,7 @@
 -- Fixed windows, of one length (f) or of a calendar (c). The state is when the window began, in
 -- microseconds since the epoch, and the units in it. A state of a window that has not begun yet,
--- which a clock that stepped back leaves behind, stands for the present one.
+-- which a clock that stepped back leaves behind, stands for the present one, and is stored as that: else
+-- it would stand for the next ones too.
 local function windows(letter)
   local window = {}
 
@@ -24,15 +25,16 @@ local function windows(letter)
 
   function window.read(raw)
     local n = numbers(raw, 2)
-    return n and {start = n[1], count = n[2]}
+    return n and n[2] <= 1e12 and {start = n[1], count = n[2]} or nil -- more than any quota is not ours
   end
 
   function window.roll(state, b)
     if not state or state.start < b.start then
-      state = {count = 0}
+      state = {start = b.start, count = 0}
     end
+    local stale = state.start > b.start
     state.start = b.start
-    return state, false
+    return state, stale
   end
 
   function window.admits(state, b)
