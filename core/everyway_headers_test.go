@@ -25,8 +25,8 @@ func TestHeadersByEveryWay(t *testing.T) {
 		"leaky bucket":           {"q=3;w=3600", 1200, 1200, 1200},
 		"fixed window":           {"q=3;w=3600", 3600, 3600, 3600},
 		"fixed window, offset":   {"q=3;w=3600", 900, 900, 900},
-		"sliding window":         {"q=3;w=3600", 7200, 4800, 4800}, // until the one is gone, or the first of three
-		"sliding window, offset": {"q=3;w=3600", 4500, 2100, 2100},
+		"sliding window":         {"q=3;w=3600", 5401, 4200, 4200}, // until half of the one is gone, or half of the first of three
+		"sliding window, offset": {"q=3;w=3600", 2701, 1500, 1500},
 		"sliding log":            {"q=3;w=3600", 3600, 3600, 3600},
 		"day":                    {"q=3;w=86400", 7200, 7200, 7200},
 		"week":                   {"q=3;w=604800", 7200, 7200, 7200},

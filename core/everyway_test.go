@@ -42,8 +42,8 @@ func ways(t testing.TB) map[string]way {
 		"leaky bucket":           {limit: core.PerHour(3).With(core.LeakyBucket), next: 20 * time.Minute, queue: 40 * time.Minute},
 		"fixed window":           {limit: core.PerHour(3).With(core.FixedWindow), next: time.Hour},
 		"fixed window, offset":   {limit: core.PerHour(3).With(core.FixedWindow).WithOffset(15 * time.Minute), next: 15 * time.Minute},
-		"sliding window":         {limit: core.PerHour(3).With(core.SlidingWindow), next: 80*time.Minute - slice},
-		"sliding window, offset": {limit: core.PerHour(3).With(core.SlidingWindow).WithOffset(15 * time.Minute), next: 35*time.Minute - slice},
+		"sliding window":         {limit: core.PerHour(3).With(core.SlidingWindow), next: 70*time.Minute - slice},
+		"sliding window, offset": {limit: core.PerHour(3).With(core.SlidingWindow).WithOffset(15 * time.Minute), next: 25*time.Minute - slice},
 		"sliding log":            {limit: core.PerHour(3).With(core.SlidingLog), next: time.Hour},
 		"day":                    {limit: core.PerCalendar(3, core.Daily, zone), next: 2 * time.Hour},
 		"week":                   {limit: core.PerCalendar(3, core.Weekly, zone), next: 2 * time.Hour},
@@ -52,7 +52,7 @@ func ways(t testing.TB) map[string]way {
 }
 
 // slice is by how much the sliding windows of ways, which cut an hour into a million parts, round.
-const slice = 1996 * time.Microsecond
+const slice = 778 * time.Microsecond
 
 // spend spends the three, and returns the refusal that follows.
 func spend(t testing.TB, l *core.Limiter) core.Decision {

@@ -82,7 +82,10 @@ func New(client Client, name string, limit core.Limit, opts ...Option) (*Queue, 
 	if q.tempo, err = newTempo(name, limit); err != nil {
 		return nil, fmt.Errorf("shaper: %w", err)
 	}
-	trial, err := openStore(client, q.prefix) // it knows which clients will do
+	if _, ok := client.(*redis.Ring); ok {
+		return nil, fmt.Errorf("shaper: client is a %T, want a *redis.Client or a *redis.ClusterClient", client)
+	}
+	trial, err := openStore(client, q.prefix) // it knows which other clients will do
 	if err != nil {
 		return nil, fmt.Errorf("shaper: %w", err)
 	}
