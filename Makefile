@@ -32,6 +32,10 @@ test: deps ## run the tests, with real Redis servers and the race detector (PKG=
 chaos: deps ## outages of full length, with replicas as processes: some minutes
 	go test ./fallback -run TestAnOutageMultipliesNothing -count=1 -timeout=15m -v -chaos
 
+.PHONY: matrix
+matrix: deps ## every fault in every topology under every client, and the table of docs/failure.md
+	go test ./internal/faultmatrix -run TestMatrix -count=1 -timeout=60m -v -matrix $(CURDIR)/docs/failure.md $(ARGS)
+
 .PHONY: check
 check: fmt-check lint vet tidy-check vuln test bench-check ## everything that a change has to pass
 
