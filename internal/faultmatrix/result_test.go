@@ -28,7 +28,7 @@ type result struct {
 	denied        int // or with 429, which the limit is too high for
 	local, others int // decided locally: of the bucket that had lost its Redis, of the other ones
 	requests      int
-	broken        []string // promises
+	broken, late  []string // promises: late are those of which a machine that stalls may be the cause
 }
 
 // judge looks at what was sent from the fault on.
@@ -70,6 +70,7 @@ func (c cell) judge(seen []request, machine *stalls, begun, answers, back time.T
 
 func (r *result) check(c cell, during int) {
 	broken := func(format string, args ...any) { r.broken = append(r.broken, fmt.Sprintf(format, args...)) }
+	late := func(format string, args ...any) { r.late = append(r.late, fmt.Sprintf(format, args...)) }
 	if r.failed+r.denied > 0 {
 		broken("%d requests got 5xx, %d were denied", r.failed, r.denied)
 	}
@@ -90,12 +91,12 @@ func (r *result) check(c cell, during int) {
 		return
 	}
 	if r.slowest > budget+over {
-		broken("slowest decision took %v", r.slowest)
+		late("slowest decision took %v", r.slowest)
 	}
 	if r.waited > waiters {
-		broken("%d requests waited, want %d at most", r.waited, waiters)
+		late("%d requests waited, want %d at most", r.waited, waiters)
 	}
 	if r.others > 0 {
-		broken("%d decisions at healthy primaries were local", r.others)
+		late("%d decisions at healthy primaries were local", r.others)
 	}
 }

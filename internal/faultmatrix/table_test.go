@@ -88,7 +88,7 @@ func (f *table) markdown() string {
 // String is a cell of the table. A promise that was not kept is in bold.
 func (r result) String() string {
 	s := fmt.Sprintf("%s / %d / %s", ms(r.slowest), r.waited, ms(r.back))
-	if len(r.broken) > 0 {
+	if len(r.broken)+len(r.late) > 0 {
 		s = "**" + s + "**"
 	}
 	return s
