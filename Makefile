@@ -35,6 +35,10 @@ chaos: deps ## outages of full length, then random faults for CHAOSTIME (30m)
 	go test ./fallback -run TestAnOutageMultipliesNothing -count=1 -timeout=15m -v -chaos
 	go test ./fallback -run TestRandomFaults -count=1 -timeout=0 -v -weather $(CHAOSTIME)
 
+.PHONY: matrix
+matrix: deps ## every fault in every topology under every client, and the table of docs/failure.md
+	go test ./internal/faultmatrix -run TestMatrix -count=1 -timeout=60m -v -matrix $(CURDIR)/docs/failure.md $(ARGS)
+
 .PHONY: check
 check: fmt-check lint vet tidy-check vuln test bench-check ## everything that a change has to pass
 

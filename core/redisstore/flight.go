@@ -62,7 +62,7 @@ func (f *flight) giveUp() {
 		q.mu.Unlock()
 		return
 	}
-	f.late = true
+	f.late, q.lateAt = true, time.Now()
 	q.overdue++
 	q.drop(f)
 	q.start()
@@ -80,6 +80,9 @@ func (f *flight) land(err error) bool {
 	if f.late {
 		q.overdue--
 		q.start()
+	}
+	if !f.late || err == nil {
+		q.lateAt = time.Time{}
 	}
 	return !f.late
 }

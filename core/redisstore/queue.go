@@ -27,6 +27,7 @@ type queue struct {
 	waiting []*call
 	flights []*flight // under way and in time
 	overdue int       // under way and given up
+	lateAt  time.Time // when a call was given up, if none has been answered since
 	airborn int       // under way at all
 	trip    trip
 	idle    chan struct{} // closed when none is; nil: nobody waits for that
@@ -34,13 +35,14 @@ type queue struct {
 }
 
 // join adds c to the next batch. It refuses where waiting is hopeless: when every call under
-// way has taken half the budget already, Redis hangs, and c would only wait for the rest.
+// way has taken half the budget already, or the one before has just taken all of it, Redis hangs, and
+// c would only wait for the rest.
 func (q *queue) join(c *call) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.room() {
 		now := time.Now()
-		if !slices.ContainsFunc(q.flights, func(f *flight) bool { return now.Sub(f.since) < q.budget/2 }) {
+		if now.Sub(q.lateAt) < q.budget || !slices.ContainsFunc(q.flights, func(f *flight) bool { return now.Sub(f.since) < q.budget/2 }) {
 			return errLate
 		}
 	}

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,4 +44,27 @@ func TestCallsThatEndAsTheyAreGivenUpOnAreNotOutForEver(t *testing.T) {
 		}
 	}
 	t.Errorf("the client answers again, and the store still says: %v", err)
+}
+
+// Until a breaker has seen five calls fail, those wait that came within one budget and one a call, not
+// those of each round of calls.
+func TestFewWaitForAHungClient(t *testing.T) {
+	s := Must(new(hung), WithBudget(50*time.Millisecond))
+	var failed, joined atomic.Int32
+	s.Watch(func(string, error) { failed.Add(1) })
+	var wg sync.WaitGroup
+	for failed.Load() < 5 {
+		wg.Go(func() {
+			buckets, out := []core.Bucket{{Key: "k", Limit: core.PerSecond(10), Cost: 1}}, make([]core.Outcome, 1)
+			if err := s.Take(context.Background(), buckets, out); !errors.Is(err, errLate) {
+				joined.Add(1)
+			}
+		})
+		time.Sleep(time.Millisecond)
+	}
+	wg.Wait()
+	t.Logf("%d of a request each ms waited", joined.Load())
+	if n := joined.Load(); n > 50+5+1 {
+		t.Errorf("%d of a request each ms waited, want 56 at most", n)
+	}
 }

@@ -1,0 +1,5 @@
+//go:build !race
+
+package faultmatrix_test
+
+const raceEnabled = false
