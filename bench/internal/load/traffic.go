@@ -29,7 +29,7 @@ func (t Traffic) Limit() core.Limit {
 	case Denied, DeniedLast:
 		return core.PerHour(1)
 	}
-	return core.Per(1_000_000, 1_000_000*time.Minute)
+	return core.Per(1_000_000, 1_000_000*6*time.Second)
 }
 
 // LocalLimit is that for limiters in process, which take a hundred times as many decisions a
