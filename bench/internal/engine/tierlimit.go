@@ -26,7 +26,7 @@ func policy(s Setup, onFailure core.FailureMode) core.Policy {
 	limits := []core.Limit{s.Limit}
 	for i := 1; i < s.Limits; i++ {
 		more := s.Limit // another period is another bucket
-		more.Quota, more.Period = more.Quota*int64(i+1), more.Period*time.Duration(i+1)
+		more.Quota, more.Period = more.Quota/int64(i+1), more.Period/time.Duration(i+1)
 		limits = append(limits, more)
 	}
 	var p core.Policy
