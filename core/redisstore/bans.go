@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -27,9 +28,7 @@ func (s *Store) Bans(ctx context.Context) (map[string]time.Time, error) {
 		err := s.scanBans(ctx, node, found)
 		mu.Lock()
 		defer mu.Unlock()
-		for key, until := range found {
-			out[key] = until
-		}
+		maps.Copy(out, found)
 		return err
 	})
 	return out, err

@@ -40,10 +40,10 @@ var banTests = map[string]func(*testing.T, *harness){
 	"each ban is longer than the one before, up to the longest, and that is forgotten": func(t *testing.T, h *harness) {
 		l := h.banning(t, core.Ban{After: 1, Within: 30 * time.Second, For: time.Minute, Multiply: 3, Max: 5 * time.Minute})
 		l.is(t, "ann", core.None)
-		for _, want := range []time.Duration{1, 3, 5, 5} {
+		for _, want := range []time.Duration{time.Minute, 3 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
 			l.is(t, "ann", core.Quota)
-			equal(t, "ban", l.is(t, "ann", core.Banned).ResetAfter, want*time.Minute)
-			h.Clock.Advance(want * time.Minute)
+			equal(t, "ban", l.is(t, "ann", core.Banned).ResetAfter, want)
+			h.Clock.Advance(want)
 		}
 		h.Clock.Advance(5*time.Minute - time.Microsecond)
 		l.is(t, "ann", core.Quota)
