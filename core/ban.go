@@ -61,8 +61,9 @@ func (b Ban) limit() Limit {
 
 // Ban is what a bucket of bans goes by: the zero Ban for every limit of a level. Multiply is at
 // least 1 in it, and Max above 0.
-func (l Limit) Ban() Ban { return l.extra().ban }
-
-// Shaped reports whether a limit is more than its fields say: it has steps, a start, an offset or
-// a calendar, or is a bucket of bans.
-func (l Limit) Shaped() bool { return l.extra() != shape{} }
+func (l Limit) Ban() Ban {
+	if !l.Shaped() {
+		return Ban{}
+	}
+	return l.extra().ban
+}

@@ -19,11 +19,15 @@ type shape struct {
 }
 
 func (l Limit) extra() shape {
-	if l.shape == (unique.Handle[shape]{}) {
+	if !l.Shaped() {
 		return shape{}
 	}
 	return l.shape.Value()
 }
+
+// Shaped reports whether a limit is more than its fields say: it has steps, a start, an offset or
+// a calendar, or is a bucket of bans.
+func (l Limit) Shaped() bool { return l.shape != unique.Handle[shape]{} }
 
 func (l Limit) as(s shape) Limit {
 	l.shape = unique.Handle[shape]{}

@@ -61,7 +61,7 @@ func (t Traits) runs(l Limit) error {
 	case l.kind != counted:
 	case !slices.Contains(t.Algorithms, l.Algorithm):
 		return fmt.Errorf("algorithm %v is not one the store has: %v", l.Algorithm, t.Algorithms)
-	case l.extra() != (shape{}) && !t.Shapes:
+	case l.Shaped() && !t.Shapes:
 		return fmt.Errorf("limit is %v, and the store has no steps, starts, offsets or calendars", l)
 	}
 	return nil
