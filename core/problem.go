@@ -50,7 +50,8 @@ func (d *Decision) appendViolated(b []byte) []byte {
 	}
 	n := 0
 	for i := range a.shown {
-		if a.buckets[i].Shadow || a.rank(i) < rankDenied {
+		banned := d.Reason == Banned && a.buckets[i].Level == d.Level
+		if a.buckets[i].Shadow || (a.rank(i) < rankDenied && !banned) {
 			continue
 		}
 		if n++; n == 1 {

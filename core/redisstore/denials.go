@@ -70,11 +70,10 @@ func (d *denials) refuses(buckets []core.Bucket, out []core.Outcome) bool {
 			return false
 		}
 		out[i] = core.Outcome{Source: core.FromCache, Skipped: true}
-		if counted && b.Limit.Ban() == (core.Ban{}) {
-			continue
-		}
 		if o, ok := d.recall(table, maphash.String(d.seed, b.Key), now); ok {
-			found = o.tell(b, now, &out[i]) || found
+			// What else is known is told beside a ban: a bucket may be empty for longer than that lasts.
+			refused := o.tell(b, now, &out[i])
+			found = found || (refused && (!counted || b.Limit.Ban() != core.Ban{}))
 		}
 	}
 	return found
