@@ -1,8 +1,6 @@
 package memstore
 
 import (
-	"time"
-
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/internal/counter"
 )
@@ -34,10 +32,7 @@ func (st *state) charge(now int64) {
 
 func (st *state) tell(o *core.Outcome) {
 	if !o.Admits {
-		// Room for one more key may come any time, and never for a cost above the quota.
-		if o.RetryAfter = st.view.Wait; o.RetryAfter == 0 {
-			o.RetryAfter = max(st.view.Next, time.Millisecond)
-		}
+		o.RetryAfter = st.view.Retry()
 	}
 	o.Receipt = st.receipt
 	o.Remaining, o.ResetAfter = st.view.Remaining, st.view.Next

@@ -109,9 +109,7 @@ func (d *denials) learn(c *call) {
 		if !known && admitted {
 			continue
 		}
-		if owes := u.owes(c.charged(u, admitted)); owes < 1<<61 {
-			d.keep(m, u, owed{c.since + int64(owes), c.since, now - c.since, u.print()})
-		}
+		d.keep(m, u, u.owes(c.charged(u, admitted)), c.since, now)
 	}
 }
 
@@ -127,19 +125,21 @@ func (d *denials) relearn(c *call) {
 		u := &c.units[i]
 		u.epoch++
 		m, _ := table.place(u.hash)
-		if owes := u.owes(false); owes < 1<<61 {
-			d.keep(m, u, owed{c.since + int64(owes), c.since, now - c.since, u.print()})
-		}
+		d.keep(m, u, u.owes(false), c.since, now)
 	}
 }
 
-// keep stores what is owed unless forget came in between.
-func (d *denials) keep(m *memory, u *unit, o owed) {
+// keep stores what was owed at an answer between since and now, unless forget came in between, or it is
+// too long to be told.
+func (d *denials) keep(m *memory, u *unit, owes time.Duration, since, now int64) {
+	if owes >= 1<<61 {
+		return
+	}
 	epoch := &d.epochs[u.hash%denialEpochs]
 	if epoch.Load() != u.epoch {
 		return
 	}
-	m.store(u.hash, o)
+	m.store(u.hash, owed{since + int64(owes), since, now - since, u.print()})
 	if epoch.Load() != u.epoch {
 		m.check.Store(0)
 	}

@@ -142,9 +142,7 @@ func (w *wide) outcome(o *core.Outcome) {
 		view = w.Look(&w.state, w.now, w.cost)
 	}
 	if !o.Admits {
-		if o.RetryAfter = view.Wait; o.RetryAfter == 0 { // the cost is above the quota
-			o.RetryAfter = max(view.Next, time.Millisecond)
-		}
+		o.RetryAfter = view.Retry()
 	}
 	o.Remaining, o.ResetAfter = view.Remaining, view.Next
 }

@@ -34,6 +34,15 @@ type View struct {
 	Next      time.Duration // until another unit is back, or the window ends; 0 when full
 }
 
+// Retry is when it is worth asking again where the cost is not admitted: a cost above the quota never is,
+// and a key for which there is no room may find some any time.
+func (v View) Retry() time.Duration {
+	if v.Wait > 0 {
+		return v.Wait
+	}
+	return max(v.Next, time.Millisecond)
+}
+
 // Counter is a limit that is ready to count.
 type Counter interface {
 	// Roll brings the state up to now, and forgives once what lies beyond the time to full. It
