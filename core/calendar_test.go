@@ -15,7 +15,7 @@ func TestWindowsBeginWithTheFirstInstantOfADay(t *testing.T) {
 	} {
 		zone, err := time.LoadLocation(name)
 		if err != nil {
-			t.Skip("no time zones on this machine")
+			t.Fatal(err) // Go brings them along
 		}
 		for at := time.Date(2015, 1, 1, 12, 0, 0, 0, zone); at.Year() < 2035; at = at.AddDate(0, 0, 1) {
 			for _, c := range []core.Calendar{core.Daily, core.Weekly, core.Monthly} {
