@@ -46,6 +46,7 @@ func TestRandomFaults(t *testing.T) {
 	eventually(t, "replicas have counted each other", 10*time.Second, func() bool { return w.shared(t) })
 	time.Sleep(4 * time.Second) // for a second count of all
 
+	goroutines := runtime.NumGoroutine()
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() { w.control(stop) })
@@ -64,6 +65,13 @@ func TestRandomFaults(t *testing.T) {
 	wg.Wait()
 	w.judge(t, took)
 	t.Logf("%d bouts, back after %v, heap %d kB at first and %d kB at last", w.bouts, back, heap[0]>>10, heap[len(heap)-1]>>10)
+	// Each connection in a pool is goroutines of the proxy's; what go-redis still dials or reads, it gives up within 5 s.
+	for _, p := range w.proxies {
+		p.CloseAll()
+	}
+	const more = 10 // each local store sweeps by now, and a heartbeat has its connection
+	eventually(t, "no more goroutines than before", 10*time.Second, func() bool { return runtime.NumGoroutine() <= goroutines+more })
+	t.Logf("%d goroutines at first and %d at last", goroutines, runtime.NumGoroutine())
 	if first, last := heap[0], heap[len(heap)-1]; last > 2*first+16<<20 {
 		t.Errorf("the heap has grown from %d to %d bytes", first, last)
 	}
