@@ -42,7 +42,7 @@ func free(t *testing.T) *core.Limiter { return ticking(t, core.Policy{core.Globa
 // took checks for how long something was held back.
 func took(t *testing.T, what string, began time.Time, want time.Duration) {
 	t.Helper()
-	if d := time.Since(began); d < want || d > 2*want+200*time.Millisecond {
+	if d := time.Since(began); d < want || d > want+time.Second {
 		t.Errorf("%s: it took %v, want %v", what, d, want)
 	}
 }
@@ -170,7 +170,7 @@ func TestClientThatLeavesIsNotHeldBack(t *testing.T) {
 }
 
 func TestClientWaitsAsLongAsTheServerSays(t *testing.T) {
-	const wait = 300 * time.Millisecond
+	const wait = time.Second
 	for kind, call := range map[string]func(*testing.T, *grpc.ClientConn) answer{
 		"unary":  func(t *testing.T, c *grpc.ClientConn) answer { return do(t, c, say) },
 		"stream": func(t *testing.T, c *grpc.ClientConn) answer { return end(t, open(t, c, chat)) },
@@ -221,7 +221,7 @@ func refusing(code codes.Code, retry time.Duration) error {
 }
 
 func TestWhatAServerSaysThatClientsHeed(t *testing.T) {
-	const wait = 200 * time.Millisecond
+	const wait = time.Second
 	for name, row := range map[string]struct {
 		err      error
 		pushback []string
@@ -230,13 +230,13 @@ func TestWhatAServerSaysThatClientsHeed(t *testing.T) {
 		"RetryInfo":                       {refusing(codes.ResourceExhausted, wait), nil, true},
 		"RetryInfo beside no-retry":       {refusing(codes.ResourceExhausted, wait), []string{"-1"}, true},
 		"RetryInfo beside a longer wait":  {refusing(codes.ResourceExhausted, wait), []string{"600000"}, true},
-		"a pushback":                      {refusing(codes.ResourceExhausted, 0), []string{"200"}, true},
-		"two pushbacks":                   {refusing(codes.ResourceExhausted, 0), []string{"200", "200"}, false},
+		"a pushback":                      {refusing(codes.ResourceExhausted, 0), []string{"1000"}, true},
+		"two pushbacks":                   {refusing(codes.ResourceExhausted, 0), []string{"1000", "1000"}, false},
 		"no-retry":                        {refusing(codes.ResourceExhausted, 0), []string{"-1"}, false},
 		"nonsense":                        {refusing(codes.ResourceExhausted, 0), []string{"soon"}, false},
 		"a wait of less than nothing":     {refusing(codes.ResourceExhausted, -wait), nil, false},
 		"nothing, as for a large message": {refusing(codes.ResourceExhausted, 0), nil, false},
-		"another code":                    {refusing(codes.Unavailable, wait), []string{"200"}, false},
+		"another code":                    {refusing(codes.Unavailable, wait), []string{"1000"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

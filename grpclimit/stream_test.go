@@ -225,7 +225,7 @@ func TestPerMessageWithoutAStore(t *testing.T) {
 }
 
 func TestPerMessageHoldsMessagesBack(t *testing.T) {
-	const delay = 100 * time.Millisecond
+	const delay = 250 * time.Millisecond
 	store := delaying(delay)
 	var s service
 	conn := dial(t, s.start(t, behind(limiter(t, store, core.Policy{core.PerIP(core.PerMinute(60))}), grpclimit.WithPerMessage())...))
