@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -194,6 +195,33 @@ func TestTheCauseOfAnOutageIsLogged(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), errDown.Error()); n != 1 {
 		t.Errorf("the cause is logged %d times:\n%s", n, log.String())
+	}
+}
+
+// Once the cause is known, a probe that was late has nothing to add.
+func TestALateProbeDoesNotHideTheCause(t *testing.T) {
+	var log bytes.Buffer
+	shared := newFake()
+	s, err := fallback.New(shared, fallback.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limiter(t, s, core.PerUser(core.PerHour(1000)))
+	shared.fail(errDown)
+	admitted(l, user, 5)
+	probed := func() {
+		before := shared.calls()
+		eventually(t, "two probes", 5*time.Second, func() bool { return shared.calls() >= before+2 })
+	}
+	shared.fail(os.ErrDeadlineExceeded)
+	probed()
+	shared.fail(errors.New("WRONGPASS"))
+	probed()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if said := log.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "connection refused") || !strings.Contains(said, "WRONGPASS") {
+		t.Errorf("log is:\n%s", said)
 	}
 }
 

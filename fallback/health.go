@@ -2,6 +2,7 @@ package fallback
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -77,9 +78,20 @@ func (s *Store) failed(err error) {
 // breaker: a call that was too late does not know why.
 func (s *Store) stillFailing(b *breaker, err error) {
 	before := b.cause.Swap(&err)
-	if (before == nil || (*before).Error() != err.Error()) && b.explained.CompareAndSwap(false, true) {
+	if before != nil && (late(err) && !late(*before) || (*before).Error() == err.Error()) {
+		return
+	}
+	if b.explained.CompareAndSwap(false, true) {
 		s.log.Warn("tierlimit: shared store is still failing", append(node(b.partition), "err", err)...)
 	}
+}
+
+func late(err error) bool {
+	timeout, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return ok && timeout.Timeout()
 }
 
 // node names the node where there are several.

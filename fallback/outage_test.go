@@ -114,13 +114,16 @@ func source(l *core.Limiter) core.Source { return l.Check(context.Background(), 
 // sight is what a load saw.
 type sight struct {
 	requests, refused, waited, shared int
-	slowest                           time.Duration
+	slowest, stalled                  time.Duration // of a decision, and of a goroutine that only sleeps
 }
 
 // load sends 100 requests a second, each on its own, and watches how long they take.
 func load(l *core.Limiter, during time.Duration) (s sight) {
 	var mu sync.Mutex
-	var wg sync.WaitGroup
+	var wg, control sync.WaitGroup
+	var machine weather
+	stop := make(chan struct{})
+	control.Go(func() { machine.control(stop) })
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(during); time.Now().Before(end); <-tick.C {
@@ -144,6 +147,9 @@ func load(l *core.Limiter, during time.Duration) (s sight) {
 		})
 	}
 	wg.Wait()
+	close(stop)
+	control.Wait()
+	s.stalled = time.Duration(machine.stalled.Load())
 	return s
 }
 

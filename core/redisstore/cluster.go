@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/tierlimit/tierlimit/core"
 )
 
 // cluster knows the primary of each tag. It reads the client's map when the first check comes and
@@ -18,6 +16,8 @@ type cluster struct {
 	prefixes [tagCount]string
 	table    atomic.Pointer[[tagCount]*node] // nil: not known yet
 	ready    chan struct{}                   // closed when it is
+	late     atomic.Pointer[error]           // why there is none yet, once a reading was late: nobody waits for the next
+	told     atomic.Int64                    // when the breaker was told of that, in Unix nanoseconds
 	fresh    atomic.Int64                    // when that was last thought of, in Unix nanoseconds
 
 	mu      sync.Mutex
@@ -37,21 +37,25 @@ func newCluster(s *Store, client topology) *cluster {
 	return c
 }
 
-// known waits for the first slot map, and tells how much of the budget that has left.
+// known waits for the first slot map, unless waiting is hopeless, and tells how much of the budget that has left.
 func (c *cluster) known(ctx context.Context) (table *[tagCount]*node, left time.Duration, err error) {
 	if t := c.table.Load(); t != nil {
 		c.freshen()
 		return t, c.store.budget, nil
 	}
 	since := time.Now()
+	r := c.reload()
+	if late := c.late.Load(); late != nil {
+		c.hopeless(*late)
+		return nil, 0, *late
+	}
 	timer := time.NewTimer(c.store.budget)
 	defer timer.Stop()
-	r := c.reload()
 	select {
 	case <-c.ready:
 	case <-r.done:
 	case <-timer.C:
-		return nil, 0, &core.StoreError{Fault: core.FaultStore, Err: errBudget}
+		return nil, 0, errNoMap
 	case <-ctx.Done():
 		return nil, 0, gone(ctx)
 	}

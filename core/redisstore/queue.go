@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +12,7 @@ const (
 	maxKeys    = 1024 // keys in one call, but for a single check that has more
 )
 
-var errLate = errors.New("redisstore: every call under way is late")
+const errLate = tooLate("redisstore: every call under way is late")
 
 // queue groups checks into calls without any timer: a check that finds room in the air leaves at
 // once, the others leave together when a call returns.

@@ -58,21 +58,40 @@ func (c *cluster) reloadAgain() {
 func (c *cluster) read(r *reload) {
 	ctx, cancel := context.WithTimeout(context.Background(), max(connectBudgets*c.store.budget, leastReload))
 	defer cancel()
+	slow := time.AfterFunc(c.store.budget, func() { c.late.CompareAndSwap(nil, &errNoMap) })
+	defer slow.Stop()
 	err := c.client.refresh(ctx)
 	if err == nil {
 		err = c.adopt(ctx)
 	}
 	if err != nil {
 		r.err = classify(err)
+		if ctx.Err() != nil {
+			r.err = errNoMap // it was cut short before it knew the cause
+		}
+		if c.late.Load() != nil {
+			c.late.Store(&r.err) // it says more
+		}
 	}
 	c.mu.Lock()
 	c.under--
 	c.mu.Unlock()
 	close(r.done)
 	if err != nil && c.table.Load() == nil {
+		c.told.Store(time.Now().UnixNano())
 		c.store.report("", r.err) // no call to any node will tell
 	}
 }
+
+// hopeless reports that there is still no map, as often as one might have been read: readings that hang
+// tell nothing by themselves.
+func (c *cluster) hopeless(err error) {
+	if now, last := time.Now().UnixNano(), c.told.Load(); now-last >= int64(reloadEvery) && c.told.CompareAndSwap(last, now) {
+		c.store.report("", err)
+	}
+}
+
+var errNoMap error = &core.StoreError{Fault: core.FaultStore, Err: errBudget}
 
 // adopt makes the client's map the one that checks go by.
 func (c *cluster) adopt(ctx context.Context) error {

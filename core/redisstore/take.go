@@ -2,14 +2,21 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
 )
 
-var errBudget = errors.New("redisstore: no answer within the budget")
+const errBudget = tooLate("redisstore: no answer within the budget")
+
+// tooLate is an error that does not know the cause, as Timeout tells those who ask for it.
+type tooLate string
+
+func (e tooLate) Error() string { return string(e) }
+
+// Timeout is as in net.Error.
+func (tooLate) Timeout() bool { return true }
 
 // Take judges and charges the buckets: in one script call, or one for each hash tag in a Cluster, but
 // for those that a lease answers for.

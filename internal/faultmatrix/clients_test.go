@@ -28,7 +28,13 @@ var setups = []setup{
 // client is closed by the test, after the store that uses it.
 func (g *group) client(t *testing.T, s setup) redisstore.Client {
 	o := s.options
-	o.Addrs, o.Dialer = g.addrs, g.dialer(o.DialTimeout)
+	o.Addrs = g.addrs
+	if g.secured == nil {
+		o.Dialer = g.dialer(o.DialTimeout)
+	} else {
+		o.Username, o.Password, o.TLSConfig = g.secured.Username, g.secured.Password, g.secured.TLSConfig
+		o.SentinelUsername, o.SentinelPassword = o.Username, o.Password
+	}
 	var c redis.UniversalClient
 	switch g.topology {
 	case single:

@@ -31,6 +31,7 @@ type group struct {
 	servers  []*redistest.Server
 	proxies  map[string]*redistest.Proxy // by the address of the server
 	sentinel *redistest.Sentinel
+	secured  *redis.Options // how clients get in; nil: any client does
 }
 
 func start(t *testing.T, at topology) *group {
@@ -58,8 +59,11 @@ func start(t *testing.T, at topology) *group {
 // staying is a group whose sentinels call a server down after 30 s, their default. After the 1 s of
 // redistest they would promote a replica of one that is busy, paused or cannot save, and end the fault.
 func staying(t *testing.T, at topology) *group {
-	g := start(t, at)
-	if at == sentinel {
+	return start(t, at).patient(t)
+}
+
+func (g *group) patient(t *testing.T) *group {
+	if g.topology == sentinel {
 		for _, s := range g.sentinel.Sentinels() {
 			s.Do(t, "SENTINEL", "SET", g.sentinel.MasterName(), "down-after-milliseconds", 30_000)
 		}

@@ -67,31 +67,33 @@ func cells(at topology, chance *rand.Rand) (list []cell) {
 func (f *table) fill(t *testing.T, list []cell) {
 	g := staying(t, list[0].at)
 	for _, c := range list {
-		t.Run(c.fault.name+"/"+c.setup.name, func(t *testing.T) {
-			var r result
-			for try := 1; ; try++ {
-				t.Run("", func(t *testing.T) { r = c.run(t, g) })
-				if t.Failed() {
-					return
-				}
-				t.Logf("slowest %v (%v with the machine's stalls, the longest %v), %d of %d waited, back after %v; outage %v, %d local, %d others",
-					r.slowest, r.raw, r.stall, r.waited, r.requests, r.back, r.outage, r.local, r.others)
-				if len(r.late) == 0 || r.stall <= tooLong || try == tries {
-					break
-				}
-				t.Logf("again, as the machine stalled: %v", r.late)
-			}
-			f.add(c, r)
-			for _, b := range r.broken {
-				t.Error(b)
-			}
-			for _, b := range r.late {
-				if r.stall > tooLong && *page == "" {
-					t.Logf("not held against a machine that stalled for %v: %s", r.stall, b)
-				} else {
-					t.Error(b)
-				}
-			}
-		})
+		t.Run(c.fault.name+"/"+c.setup.name, func(t *testing.T) { f.add(c, c.hold(t, g)) })
 	}
+}
+
+// hold holds a cell to what is promised.
+func (c cell) hold(t *testing.T, g *group) (r result) {
+	for try := 1; ; try++ {
+		t.Run("", func(t *testing.T) { r = c.run(t, g) })
+		if t.Failed() {
+			t.FailNow()
+		}
+		t.Logf("slowest %v (%v with the machine's stalls, the longest %v), %d of %d waited, back after %v; outage %v, %d local, %d others",
+			r.slowest, r.raw, r.stall, r.waited, r.requests, r.back, r.outage, r.local, r.others)
+		if len(r.late) == 0 || r.stall <= tooLong || try == tries {
+			break
+		}
+		t.Logf("again, as the machine stalled: %v", r.late)
+	}
+	for _, b := range r.broken {
+		t.Error(b)
+	}
+	for _, b := range r.late {
+		if r.stall > tooLong && *page == "" {
+			t.Logf("not held against a machine that stalled for %v: %s", r.stall, b)
+		} else {
+			t.Error(b)
+		}
+	}
+	return r
 }

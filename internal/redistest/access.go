@@ -19,15 +19,31 @@ const adminTimeout = 3 * time.Second
 // Addr is host:port, and stays the same over kills and restarts.
 func (s *Server) Addr() string { return loopback(s.port) }
 
-// URL has the form redis://127.0.0.1:port/0.
-func (s *Server) URL() string { return "redis://" + s.Addr() + "/0" }
+// URL has the form redis://127.0.0.1:port/0, and rediss://user:password@127.0.0.1:port/0 over TLS.
+func (s *Server) URL() string {
+	if s.tls == nil {
+		return "redis://" + s.Addr() + "/0"
+	}
+
+	return s.tls.url(s.Addr())
+}
+
+// Options are what a client has to be told, and nothing else.
+func (s *Server) Options() *redis.Options {
+	o := &redis.Options{Addr: s.Addr()}
+	if s.tls != nil {
+		o.Username, o.Password, o.TLSConfig = User, Password, s.tls.Config()
+	}
+
+	return o
+}
 
 // Client has the defaults of go-redis on purpose: they are what users run, and
 // their retries and 3 s timeouts are part of what is under test.
 func (s *Server) Client(t testing.TB) *redis.Client {
 	t.Helper()
 
-	return closing(t, redis.NewClient(&redis.Options{Addr: s.Addr()}))
+	return closing(t, redis.NewClient(s.Options()))
 }
 
 // Do is for faults and checks. It uses a connection of its own, without retries
@@ -36,7 +52,7 @@ func (s *Server) Client(t testing.TB) *redis.Client {
 func (s *Server) Do(t testing.TB, args ...any) any {
 	t.Helper()
 
-	reply, err := ask(s.Addr(), args...)
+	reply, err := s.ask(args...)
 	if err != nil {
 		t.Fatalf("%v on %s: %v", args, s.Addr(), err)
 	}
@@ -54,25 +70,23 @@ func closing[C interface{ Close() error }](t testing.TB, client C) C {
 	return client
 }
 
-func ask(addr string, args ...any) (any, error) {
+func (s *Server) ask(args ...any) (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
 
-	client := redis.NewClient(&redis.Options{
-		Addr:                  addr,
-		Protocol:              2,
-		PoolSize:              1,
-		MaxRetries:            -1,
-		DialerRetries:         1,
-		DialTimeout:           adminTimeout,
-		ReadTimeout:           adminTimeout,
-		WriteTimeout:          adminTimeout,
-		ContextTimeoutEnabled: true,
-		DisableIdentity:       true,
-		MaintNotificationsConfig: &maintnotifications.Config{
-			Mode: maintnotifications.ModeDisabled,
-		},
-	})
+	o := s.Options()
+	o.Protocol = 2
+	o.PoolSize = 1
+	o.MaxRetries = -1
+	o.DialerRetries = 1
+	o.DialTimeout = adminTimeout
+	o.ReadTimeout = adminTimeout
+	o.WriteTimeout = adminTimeout
+	o.ContextTimeoutEnabled = true
+	o.DisableIdentity = true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+
+	client := redis.NewClient(o)
 	defer client.Close()
 
 	reply, err := client.Do(ctx, args...).Result()
@@ -85,14 +99,14 @@ func ask(addr string, args ...any) (any, error) {
 
 // answers asks for the process id, because on a port that was lost to another
 // test the PING would be answered too, by the wrong server.
-func answers(addr string, pid int) error {
-	conn, err := net.DialTimeout("tcp", addr, time.Second)
+func (s *Server) answers(pid int) error {
+	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
 	if err != nil {
 		return err // go-redis would log each of these
 	}
 	defer conn.Close()
 
-	reply, err := ask(addr, "INFO", "server")
+	reply, err := s.ask("INFO", "server")
 	if _, refused := errors.AsType[redis.Error](err); refused {
 		return nil // NOAUTH and the like: it serves, only not this command
 	}

@@ -56,11 +56,18 @@ func (c *Cluster) Addrs() []string { return addrs(c.nodes) }
 // Nodes come in no promised order of roles: ask each for its role.
 func (c *Cluster) Nodes() []*Server { return append([]*Server(nil), c.nodes...) }
 
+// Options are what a client has to be told, see [Server.Options].
+func (c *Cluster) Options() *redis.ClusterOptions {
+	o := c.nodes[0].Options()
+
+	return &redis.ClusterOptions{Addrs: c.Addrs(), Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}
+}
+
 // Client has the defaults of go-redis, see [Server.Client].
 func (c *Cluster) Client(t testing.TB) *redis.ClusterClient {
 	t.Helper()
 
-	return closing(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs()}))
+	return closing(t, redis.NewClusterClient(c.Options()))
 }
 
 func (c *Cluster) ready() error {
@@ -96,7 +103,7 @@ func (c *Cluster) ready() error {
 // complete asks for what clients ask for: nodes leave a replica out of the slots
 // until the first bytes from its primary, a ping or a write, have reached it.
 func complete(node *Server) error {
-	reply, err := ask(node.Addr(), "CLUSTER", "SLOTS")
+	reply, err := node.ask("CLUSTER", "SLOTS")
 	if err != nil {
 		return err
 	}

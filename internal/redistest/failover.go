@@ -70,7 +70,7 @@ func (s *Sentinel) Failover(t testing.TB) {
 	// Right after another failover the sentinel refuses: it still works on that
 	// one, or the replica is not known to be good yet.
 	mustEventually(t, failoverWait, "failover accepted", func() error {
-		_, err := ask(s.sentinels[0].Addr(), "SENTINEL", "FAILOVER", masterName)
+		_, err := s.sentinels[0].ask("SENTINEL", "FAILOVER", masterName)
 
 		return err
 	})
@@ -103,7 +103,7 @@ func (s *Sentinel) promoted(want *Server) error {
 
 // epochOf counts the failovers that the sentinel knows of.
 func epochOf(sentinel *Server) (int, error) {
-	reply, err := ask(sentinel.Addr(), "SENTINEL", "MASTER", masterName)
+	reply, err := sentinel.ask("SENTINEL", "MASTER", masterName)
 	if err != nil {
 		return 0, err
 	}
@@ -119,7 +119,7 @@ func epochOf(sentinel *Server) (int, error) {
 }
 
 func (s *Sentinel) masterBy(sentinel *Server) (*Server, error) {
-	reply, err := ask(sentinel.Addr(), "SENTINEL", "GET-MASTER-ADDR-BY-NAME", masterName)
+	reply, err := sentinel.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", masterName)
 	if err != nil {
 		return nil, err
 	}

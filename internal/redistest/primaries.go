@@ -14,9 +14,22 @@ const slots = 16384
 func StartPrimaries(t testing.TB, n int) *Cluster {
 	t.Helper()
 
+	return startPrimaries(t, n, func() *Server { return Start(t, "--cluster-enabled", "yes") })
+}
+
+// StartPrimaries is as the function [StartPrimaries].
+func (c *TLS) StartPrimaries(n int) *Cluster {
+	c.t.Helper()
+
+	return startPrimaries(c.t, n, func() *Server { return c.Start("--cluster-enabled", "yes", "--tls-cluster", "yes") })
+}
+
+func startPrimaries(t testing.TB, n int, start func() *Server) *Cluster {
+	t.Helper()
+
 	c := &Cluster{}
 	for i := range n {
-		node := Start(t, "--cluster-enabled", "yes")
+		node := start()
 		node.Do(t, "CLUSTER", "ADDSLOTSRANGE", i*slots/n, (i+1)*slots/n-1)
 		node.Do(t, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
 

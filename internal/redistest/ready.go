@@ -11,7 +11,7 @@ const readyWait = 30 * time.Second
 
 // fields parses the name:value lines of INFO and CLUSTER INFO.
 func fields(s *Server, command ...any) (map[string]string, error) {
-	reply, err := ask(s.Addr(), command...)
+	reply, err := s.ask(command...)
 	if err != nil {
 		return nil, err
 	}

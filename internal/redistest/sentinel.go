@@ -29,8 +29,21 @@ type Sentinel struct {
 func StartSentinel(t testing.TB) *Sentinel {
 	t.Helper()
 
-	master := Start(t)
-	replica := Start(t, "--replicaof", "127.0.0.1", fmt.Sprint(master.port))
+	return startSentinel(t, func(args ...string) *Server { return Start(t, args...) })
+}
+
+// StartSentinel is as the function [StartSentinel].
+func (c *TLS) StartSentinel() *Sentinel {
+	c.t.Helper()
+
+	return startSentinel(c.t, c.Start)
+}
+
+func startSentinel(t testing.TB, server func(args ...string) *Server) *Sentinel {
+	t.Helper()
+
+	master := server()
+	replica := server("--replicaof", "127.0.0.1", fmt.Sprint(master.port))
 	s := &Sentinel{t: t, pair: [2]*Server{master, replica}}
 
 	// A sentinel that meets a master without replicas looks again after 10 s.
@@ -49,7 +62,7 @@ func StartSentinel(t testing.TB) *Sentinel {
 func reserveSentinel(t testing.TB, master *Server) *Server {
 	t.Helper()
 
-	s := Reserve(t)
+	s := reserve(t, master.tls)
 	file := filepath.Join(s.dir, "sentinel.conf")
 	text := fmt.Sprintf(`port %d
 bind 127.0.0.1
@@ -59,11 +72,15 @@ sentinel down-after-milliseconds %[3]s 1000
 sentinel failover-timeout %[3]s 5000
 `, s.port, s.dir, masterName, master.port)
 
+	if s.tls != nil {
+		text += s.tls.sentinel()
+	}
+
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
-	s.args = []string{file, "--sentinel"}
+	s.args = append([]string{file, "--sentinel"}, s.tls.args(s.port)...)
 
 	return s
 }
@@ -77,14 +94,26 @@ func (*Sentinel) MasterName() string { return masterName }
 // Sentinels are servers too, to be killed or stopped.
 func (s *Sentinel) Sentinels() []*Server { return append([]*Server(nil), s.sentinels...) }
 
+// Options are what a client has to be told, see [Server.Options].
+func (s *Sentinel) Options() *redis.FailoverOptions {
+	o := s.pair[0].Options()
+
+	return &redis.FailoverOptions{
+		MasterName:       s.MasterName(),
+		SentinelAddrs:    s.Addrs(),
+		SentinelUsername: o.Username,
+		SentinelPassword: o.Password,
+		Username:         o.Username,
+		Password:         o.Password,
+		TLSConfig:        o.TLSConfig,
+	}
+}
+
 // Client has the defaults of go-redis, see [Server.Client].
 func (s *Sentinel) Client(t testing.TB) *redis.Client {
 	t.Helper()
 
-	return closing(t, redis.NewFailoverClient(&redis.FailoverOptions{
-		MasterName:    s.MasterName(),
-		SentinelAddrs: s.Addrs(),
-	}))
+	return closing(t, redis.NewFailoverClient(s.Options()))
 }
 
 func addrs(servers []*Server) []string {

@@ -29,6 +29,7 @@ type Server struct {
 	port int
 	dir  string
 	args []string
+	tls  *TLS // nil: neither TLS nor a password
 
 	mu   sync.Mutex // held while the process changes, not while it runs
 	proc *process
@@ -41,7 +42,7 @@ type Server struct {
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 
-	return start(t, func() *Server { return Reserve(t, args...) })
+	return start(t, func() *Server { return reserve(t, nil, args...) })
 }
 
 // start reserves anew for each try, so that each has another port.
@@ -70,6 +71,12 @@ func start(t testing.TB, reserve func() *Server) *Server {
 // port, dials are refused, until [Server.Launch] or [Server.Restart].
 func Reserve(t testing.TB, args ...string) *Server {
 	t.Helper()
+
+	return reserve(t, nil, args...)
+}
+
+func reserve(t testing.TB, secure *TLS, args ...string) *Server {
+	t.Helper()
 	requireBinary(t, "redis-server")
 
 	port, err := freePort()
@@ -77,7 +84,7 @@ func Reserve(t testing.TB, args ...string) *Server {
 		t.Fatal(err)
 	}
 
-	s := &Server{t: t, port: port, dir: t.TempDir()}
+	s := &Server{t: t, port: port, dir: t.TempDir(), tls: secure}
 	s.args = append([]string{
 		"--port", fmt.Sprint(port),
 		"--bind", "127.0.0.1",
@@ -86,7 +93,7 @@ func Reserve(t testing.TB, args ...string) *Server {
 		"--appendonly", "no",
 		"--enable-debug-command", "local",
 		"--repl-diskless-sync-delay", "0",
-	}, args...)
+	}, append(secure.args(port), args...)...)
 
 	// After TempDir, so that the process ends before its directory goes.
 	t.Cleanup(s.Kill)
@@ -113,7 +120,7 @@ func (s *Server) launch() error {
 			return nil // no use to wait; told apart below
 		}
 
-		return answers(s.Addr(), proc.pid())
+		return s.answers(proc.pid())
 	})
 
 	if err == nil && proc.alive() {

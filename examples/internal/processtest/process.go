@@ -28,7 +28,12 @@ func Build(t *testing.T, example string) (binary string) {
 // Start runs the program until the test ends, and returns where it listens.
 func Start(t *testing.T, binary string, args ...string) (addr string) {
 	t.Helper()
-	cmd := exec.Command(binary, append([]string{"-addr", "127.0.0.1:0"}, args...)...)
+	return StartCommand(t, exec.Command(binary, append([]string{"-addr", "127.0.0.1:0"}, args...)...))
+}
+
+// StartCommand is Start for one that has an environment of its own, or whose log is kept.
+func StartCommand(t *testing.T, cmd *exec.Cmd) (addr string) {
+	t.Helper()
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -4,8 +4,8 @@ package service
 
 import (
 	_ "embed"
+	"errors"
 	"flag"
-	"fmt"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,7 +33,7 @@ type Flags struct {
 func ParseFlags() Flags {
 	var f Flags
 	flag.StringVar(&f.Addr, "addr", "127.0.0.1:8080", "address to listen on")
-	flag.StringVar(&f.Redis, "redis", "", "Redis URL, such as redis://127.0.0.1:6379/0; empty: count in this process")
+	flag.StringVar(&f.Redis, "redis", "", "Redis URL, such as redis://127.0.0.1:6379/0, or rediss://USER:PASSWORD@HOST:PORT/0 for TLS; empty: count in this process")
 	flag.StringVar(&f.Policy, "policy", "", "policy file; empty: the built-in policy")
 	flag.IntVar(&f.Replicas, "replicas", 0, "how many of this service run: each holds its part of the limits while Redis is away; 0: they count each other")
 	flag.Parse()
@@ -85,6 +85,8 @@ func Open(f Flags) (*Service, error) {
 	return s, nil
 }
 
+var errURL = errors.New("-redis: not the URL of a Redis, want redis://HOST:PORT/DB, or over TLS rediss://USER:PASSWORD@HOST:PORT/DB, with %40 for an @ in the password and so on")
+
 // store is Redis first and this process when it fails, or this process alone.
 func (s *Service) store(f Flags) (core.Store, error) {
 	if f.Redis == "" {
@@ -92,7 +94,11 @@ func (s *Service) store(f Flags) (core.Store, error) {
 	}
 	opts, err := redis.ParseURL(f.Redis)
 	if err != nil {
-		return nil, fmt.Errorf("-redis: %w, want redis://HOST:PORT/DB", err)
+		return nil, errURL // err quotes the URL, and with it the password
+	}
+	opts.DialerRetries = 1 // a dial that fails says at once why; the store dials again by itself
+	if opts.TLSConfig != nil && opts.Protocol == 0 {
+		opts.Protocol = 2 // with 3, go-redis waits 50 ms on many a new connection over TLS: the whole budget
 	}
 	s.client = redis.NewClient(opts)
 	shared, err := redisstore.New(s.client)
