@@ -91,7 +91,6 @@ var slotted sync.Map // what inOneSlot has found
 // server's own clock. Told in the order of that clock, all they were answered is what the slow model says. With
 // the memory for denials, nothing is admitted beside that, and what is refused from it the model refuses, too.
 func TestProcessesAgreeWithTheModel(t *testing.T) {
-	t.Parallel()
 	server := redistest.Start(t)
 	for name, age := range denyCaches {
 		t.Run(name, func(t *testing.T) {

@@ -78,7 +78,7 @@ func (r *replay) conclude() {
 			r.t.Errorf("%s: %+v, want some of each", shared[i].name, c)
 		}
 	}
-	if r.memory != (r.remembered > 0) {
+	if !r.memory && r.remembered > 0 || r.memory && r.remembered == 0 && !raceEnabled {
 		r.t.Errorf("%d refused from memory, which is on: %v", r.remembered, r.memory)
 	}
 	if r.joined == 0 {
