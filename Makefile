@@ -31,8 +31,9 @@ test: deps ## run the tests, with real Redis servers and the race detector (PKG=
 	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -shuffle=on -timeout=$(TIMEOUT) $(ARGS) $(PKG)
 
 .PHONY: chaos
-chaos: deps ## outages of full length, then random faults for CHAOSTIME (30m)
+chaos: deps ## outages of full length, some of each fault, then random ones for CHAOSTIME (30m)
 	go test ./fallback -run 'TestAnOutageMultipliesNothing|CutOff' -count=1 -timeout=20m -v -chaos
+	go test ./internal/faultmatrix -count=1 -timeout=10m -v
 	go test ./fallback -run TestRandomFaults -count=1 -timeout=0 -v -weather $(CHAOSTIME)
 
 .PHONY: matrix
