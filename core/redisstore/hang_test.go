@@ -177,7 +177,7 @@ func (w *weigh) Process(ctx context.Context, cmd redis.Cmder) error {
 // than keeps Redis busy for a moment.
 func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
-	const long = 320
+	const long = 384
 	for buckets, calls := range map[int]int64{1: 8, 3: 8, 10: 11, 100: 103} {
 		server := redistest.Start(t)
 		w := &weigh{Client: server.Client(t)}
