@@ -300,24 +300,30 @@ func callersLeave(t *testing.T, s *site) {
 	eventually(t, "end of their goroutines", 10*time.Second, func() bool { return runtime.NumGoroutine() <= goroutines+10 })
 }
 
-// foreignValues stand where buckets were.
+// foreignValues stand where buckets were. Limits that take longer than 104 days to fill have a script of their own.
 func foreignValues(t *testing.T, s *site) {
-	const users = 200
-	kinds := [][]any{{"LPUSH", "", "a"}, {"SET", "", "not an instant, say"}, {"HSET", "", "a", "b"}, {"SET", "", ""}, {"SET", "", "-1"}, {"SADD", "", "a"}}
-	request := func(i int) []core.Bucket {
-		return []core.Bucket{
-			{Key: fmt.Sprint("1t:own::", i), Limit: still, Cost: 1, Level: "own"},
-			{Key: fmt.Sprint("1t:hit::", i), Limit: still, Cost: 1, Level: "hit"},
-			{Key: "1t:all::", Limit: still, Cost: 1, Level: "all"},
-		}
-	}
 	stop := bystander(t, s)
 	defer stop()
+	for name, limit := range map[string]core.Limit{"quick": core.Per(1000, 2400*time.Hour), "general": core.Per(1000, 24_000*time.Hour)} {
+		s.foreign(t, name, limit)
+	}
+}
+
+func (s *site) foreign(t *testing.T, name string, limit core.Limit) {
+	t.Helper()
+	const users = 200
+	kinds := [][]any{{"LPUSH", "", "a"}, {"SET", "", "not an instant, say"}, {"HSET", "", "a", "b"}, {"SET", "", ""}, {"SET", "", "-1"}, {"SADD", "", "a"}}
+	request := func(i int) (b []core.Bucket) {
+		for _, key := range []string{fmt.Sprint("own::", i), fmt.Sprint("hit::", i), "all"} {
+			b = append(b, core.Bucket{Key: "1t:" + name + ":" + key, Limit: limit, Cost: 1, Level: key})
+		}
+		return b
+	}
 	for i := range users {
 		take(t, s, request(i)...)
 	}
 	hit := 0
-	s.keys(t, "1t:hit::", func(key string, on *redistest.Server) {
+	s.keys(t, name+":hit::", func(key string, on *redistest.Server) {
 		on.Do(t, "DEL", key)
 		command := slices.Clone(kinds[hit%len(kinds)])
 		command[1] = key
@@ -332,7 +338,7 @@ func foreignValues(t *testing.T, s *site) {
 		wg.Go(func() {
 			for _, o := range take(t, s, request(i)...) {
 				if !o.Charged || o.Err != nil || o.Source != core.FromShared {
-					t.Errorf("request %d: %+v", i, o)
+					t.Errorf("%s: request %d: %+v", name, i, o)
 				}
 			}
 		})
@@ -344,8 +350,8 @@ func foreignValues(t *testing.T, s *site) {
 			t.Fatal(err)
 		}
 		for j, want := range []int64{2, 1, 2 * users} {
-			if spent := still.Quota - out[j].Remaining; spent != want {
-				t.Errorf("request %d: %d spent of bucket %d, want %d", i, spent, j, want)
+			if spent := limit.Quota - out[j].Remaining; spent != want {
+				t.Errorf("%s: request %d: %d spent of bucket %d, want %d", name, i, spent, j, want)
 			}
 		}
 	}
