@@ -128,6 +128,19 @@ func (s *Store) Stats() Stats {
 	return Stats{Entries: s.entries(), Overflowed: s.overflow.met.Load()}
 }
 
+// Has reports whether a bucket has an entry of its own. One that has none owes nothing, though Peek may tell of a
+// debt: that of the bucket which keys without room share.
+func (s *Store) Has(b core.Bucket) bool {
+	var sl slot
+	if s.aim(&sl, &b, s.clock()) != nil {
+		return false
+	}
+	sh := &s.shards[sl.shard]
+	sh.lock()
+	defer sh.mu.Unlock()
+	return sl.in(sh)
+}
+
 // Close ends the sweeper. Closing twice is harmless.
 func (s *Store) Close() error {
 	s.closed.Store(true)
