@@ -38,9 +38,9 @@ func heldHeap() int64 {
 }
 
 // swarm sends a request of each of the keys from up to to, which nobody has seen before.
-func swarm(t *testing.T, s core.Store, from, to int) (local, admitted int) {
+func swarm(t *testing.T, s core.Store, strict bool, from, to int) (local, admitted int) {
 	t.Helper()
-	b, out := []core.Bucket{{Limit: core.PerDay(5), Cost: 1, Level: "user"}}, make([]core.Outcome, 1)
+	b, out := []core.Bucket{{Limit: core.PerDay(5), Cost: 1, Level: "user", Strict: strict}}, make([]core.Outcome, 1)
 	for i := from; i < to; i++ {
 		b[0].Key = "1t:flood::user:86400s:#" + strconv.Itoa(1e15+i)
 		if err := s.Take(context.Background(), b, out); err != nil {
@@ -71,9 +71,9 @@ func TestFloodInAnOutage(t *testing.T) {
 		take(t, s, fixed("second"))
 		return s.Health().Degraded
 	})
-	_, admitted := swarm(t, s, 0, 4*room)
+	_, admitted := swarm(t, s, false, 0, 4*room)
 	full := heldHeap() - before
-	local, late := swarm(t, s, 4*room, *floodKeys)
+	local, late := swarm(t, s, false, 4*room, *floodKeys)
 	after := heldHeap() - before
 	if local != *floodKeys-4*room {
 		t.Errorf("%d of %d keys were decided locally", local, *floodKeys-4*room)
@@ -108,6 +108,8 @@ type admitting struct{ *memstore.Store }
 
 func (admitting) Traits() core.Traits { return core.Traits{} }
 
+func (admitting) Refund(context.Context, []core.Bucket, []core.Outcome) error { return nil }
+
 func (admitting) Take(_ context.Context, b []core.Bucket, out []core.Outcome) error {
 	for i := range b {
 		out[i] = core.Outcome{Admits: true, Charged: true, Source: core.FromShared, Remaining: b[i].Limit.Capacity() - 1}
@@ -115,17 +117,25 @@ func (admitting) Take(_ context.Context, b []core.Bucket, out []core.Outcome) er
 	return nil
 }
 
-// The same flood while the shared store is well: what the warm start remembers of it is bounded.
+// The same flood while the shared store is well: what the warm start remembers of it is bounded, and so are the
+// buckets of a strict level, which are held in process too.
 func TestFloodOfWhatIsRemembered(t *testing.T) {
-	s := wrap(t, admitting{memstore.New()})
-	before := heldHeap()
-	local, admitted := swarm(t, s, 0, *floodKeys)
-	after := heldHeap() - before
-	t.Logf("%d keys: the heap has %d bytes more", *floodKeys, after)
-	if local != 0 || admitted != *floodKeys {
-		t.Errorf("%d keys of %d admitted, %d locally", admitted, *floodKeys, local)
-	}
-	if after > mostKnown {
-		t.Errorf("the heap has grown by %d bytes, want at most %d", after, mostKnown)
+	room := roomFor(*floodKeys)
+	for name, c := range map[string]struct {
+		strict    bool
+		admitted  int
+		mostBytes int64
+	}{"loose": {false, *floodKeys, mostKnown}, "strict": {true, room + 5, mostKnown + int64(48*room)}} {
+		s := wrap(t, admitting{memstore.New()}, fallback.WithLocalEntries(room))
+		before := heldHeap()
+		_, admitted := swarm(t, s, c.strict, 0, *floodKeys)
+		after := heldHeap() - before
+		t.Logf("%s: %d keys, room for %d: the heap has %d bytes more; %d admitted", name, *floodKeys, room, after, admitted)
+		if admitted != c.admitted || after > c.mostBytes {
+			t.Errorf("%s: want %d admitted, and %d bytes at most", name, c.admitted, c.mostBytes)
+		}
+		if h := s.Health(); h.Failures.Store != 0 {
+			t.Errorf("%s: %+v", name, h)
+		}
 	}
 }
