@@ -16,7 +16,7 @@ import (
 	"github.com/tierlimit/tierlimit/internal/redistest"
 )
 
-var floodKeys = flag.Int("flood", 300_000, "distinct keys of TestFlood; docs/failure.md has 10 million")
+var floodKeys = flag.Int("flood", 150_000, "distinct keys of TestFlood; docs/failure.md has 10 million")
 
 const (
 	// mostOwing is how many buckets are charged after an outage.
