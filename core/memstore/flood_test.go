@@ -18,7 +18,7 @@ var floodKeys = flag.Int("flood", 300_000, "distinct keys of TestFlood; docs/fai
 func TestFlood(t *testing.T) {
 	const quota = 5
 	room := min(1<<20, *floodKeys/9&^255) // a multiple of the shards
-	t.Logf("%d keys, room for %d; heap in bytes: at the cap, after all, for a bucket; admitted", *floodKeys, room)
+	t.Logf("%d keys, room for %d; heap in bytes: at the cap, after all, for a bucket, when each is used up; admitted", *floodKeys, room)
 	for a, weight := range map[core.Algorithm]int{core.TokenBucket: 1, core.SlidingWindow: 1, core.SlidingLog: 2} {
 		limit, most := core.PerDay(quota).With(a), room/weight
 		before := heap()
@@ -36,7 +36,9 @@ func TestFlood(t *testing.T) {
 		f.send(t, *floodKeys-f.keys)
 		after := heap() - before
 
-		t.Logf("%-14v %10d %10d %6.1f %10d", a, full, after, float64(after)/float64(most), f.admitted)
+		f.useUp(t, s)
+		used := heap() - before
+		t.Logf("%-14v %10d %10d %6.1f %10d %10d", a, full, after, float64(after)/float64(most), used, f.admitted)
 		if n := s.Stats().Entries; n != most {
 			t.Errorf("%v: %d buckets, want %d", a, n, most)
 		}
@@ -45,6 +47,9 @@ func TestFlood(t *testing.T) {
 		}
 		if want := most - known + quota; f.admitted != want {
 			t.Errorf("%v: %d new keys admitted, want %d: one in each bucket, and the %d of the one that the others share", a, f.admitted, want, quota)
+		}
+		if a != core.SlidingLog && used > full+full/50 || used > int64(most*(256+24*quota)) {
+			t.Errorf("%v: the heap has grown from %d to %d bytes when each is used up", a, full, used)
 		}
 		for i := range known {
 			if o := peek(t, s, debtor(i)); o.Admits || o.Remaining != 0 {
@@ -63,6 +68,17 @@ type swarm struct {
 	clock          *clock // goes on by a microsecond with each
 	limit          core.Limit
 	keys, admitted int
+}
+
+// useUp has those that have a bucket of their own spend it, unit by unit.
+func (f *swarm) useUp(t *testing.T, s *memstore.Store) {
+	t.Helper()
+	for i := range f.keys {
+		b := bucket("user:"+strconv.Itoa(i+1), f.limit, 1)
+		for s.Has(b) && take(t, s, b)[0].Charged {
+			f.clock.advance(time.Microsecond)
+		}
+	}
 }
 
 func (f *swarm) send(t *testing.T, n int) {
