@@ -41,7 +41,8 @@ type Store struct {
 type Option func(*Store) error
 
 // WithMaxEntries bounds how many buckets are remembered at once, 256 or more; the default is
-// 1048576. A bucket that is full again needs no entry.
+// 1048576. A bucket that is full again needs no entry. A sliding log counts as one for each charge in it
+// besides; one that is there may grow to its quota though there is no room for others.
 func WithMaxEntries(n int) Option {
 	return func(s *Store) error {
 		if n < leastShards {
