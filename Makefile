@@ -88,6 +88,13 @@ flood: deps ## send 10 million keys through the flood guards; docs/flood-guard.m
 	go test ./core/redisguard -run TestFlood -v -flood 500000 -rate 50000
 	go test ./core/redisguard -run TestFlood -v -flood 500000 -rate 100000
 
+.PHONY: ceilings
+ceilings: deps ## 10 million keys through the stores, a Redis that hangs, hostile clients: the figures of docs/failure.md
+	go test ./core/memstore -run 'TestFlood$$' -count=1 -timeout=10m -v -flood 10000000
+	go test ./fallback -run TestFlood -count=1 -timeout=10m -v -flood 10000000
+	go test ./core/redisstore -run 'TestRequestsThatWaitCostLittle|TestRequestsDuringAHangLeaveNothing|TestCallsAreBounded' -count=1 -v
+	go test ./core ./fallback -run 'TestKeysAreBounded|TestClientsDisturbNobody' -count=1 -v
+
 .PHONY: differential
 differential: deps ## compare Redis and the process in STEPS (1000000) random checks of each algorithm
 	@scripts/differential.sh $(STEPS)
