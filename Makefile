@@ -6,7 +6,7 @@ GOVULNCHECK_VERSION   := v1.9.0
 
 PKG      ?= ./...
 RACE     ?= -race
-TIMEOUT  ?= 5m
+TIMEOUT  ?= 10m
 FUZZTIME ?= 30s
 CHAOSTIME ?= 30m
 STEPS    ?= 1000000

@@ -18,13 +18,14 @@ import (
 
 // What the store may hold while Redis hangs, beside its callers themselves.
 const (
-	mostUnderWay   = 10      // calls, in time or given up
+	mostUnderWay   = 8 + 16  // calls, given up or in time: on a slow machine Redis is far
 	mostGoroutines = 60      // those of the calls, and what go-redis dials
 	mostWaiting    = 2 << 10 // bytes of a request that waits
 	mostLeft       = 2 << 20 // bytes, when nobody waits any more: buffers of batches and connections
 )
 
-const hangRequests = 20_000
+// hangRequests are fewer with the race detector, for which goroutines are dear.
+var hangRequests = map[bool]int{false: 20_000, true: 4000}[raceEnabled]
 
 // breed makes the runtime have as many goroutines as there will be: it keeps them, and they are not ours.
 func breed() { together(hangRequests, func(int) {}) }
@@ -58,6 +59,7 @@ func TestRequestsThatWaitCostLittle(t *testing.T) {
 		client := connect(t, server.Addr(), clients[name])
 		warm(t, client, 4)
 		s, request := open(t, client, redisstore.WithBudget(time.Minute)), crowd()
+		begin := time.Now()
 		take(t, s, request(0)...)
 		server.Stop()
 		held := occupy(t, s)
@@ -73,7 +75,7 @@ func TestRequestsThatWaitCostLittle(t *testing.T) {
 			})
 		}
 		waits(t, s, hangRequests)
-		each, more := (heap()-before)/hangRequests, runtime.NumGoroutine()-goroutines-hangRequests
+		each, more := (heap()-before)/int64(hangRequests), runtime.NumGoroutine()-goroutines-hangRequests
 		server.Cont()
 		wg.Wait()
 		held()
@@ -83,11 +85,12 @@ func TestRequestsThatWaitCostLittle(t *testing.T) {
 		if each > mostWaiting || more > mostGoroutines || left > mostLeft {
 			t.Errorf("%s: want %d bytes each, %d goroutines and %d bytes left at most", name, mostWaiting, mostGoroutines, mostLeft)
 		}
-		if n := charged.Load(); n != hangRequests {
+		if n := charged.Load(); n != int64(hangRequests) {
 			t.Errorf("%s: %d requests charged, want %d", name, n, hangRequests)
 		}
-		if o := peek(t, s, request(0)[2]); o.Remaining != 1_000_000-1-hangRequests {
-			t.Errorf("%s: %d left of what all share, want each charged once", name, o.Remaining)
+		o, least := peek(t, s, request(0)[2]), 1_000_000-1-int64(hangRequests)
+		if most := least + int64(time.Since(begin)/(3600*time.Millisecond)) + 1; o.Remaining < least || o.Remaining > most {
+			t.Errorf("%s: %d left of what all share, want %d: each is charged once", name, o.Remaining, least)
 		}
 	}
 }
@@ -117,8 +120,8 @@ func TestRequestsDuringAHangLeaveNothing(t *testing.T) {
 					answered.Add(1)
 				}
 			})
-			if i%200 == 0 {
-				time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second / hangRequests)))
+			if i%200 == 0 { // 20,000 a second
+				time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second / 20_000)))
 				flights, overdue, queued := s.Queue()
 				now := int(inside.Load())
 				under, waiting, callers = max(under, flights+overdue), max(waiting, queued), max(callers, now)
@@ -178,14 +181,14 @@ func (w *weigh) Process(ctx context.Context, cmd redis.Cmder) error {
 func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	const long = 384
-	for buckets, calls := range map[int]int64{1: 8, 3: 8, 10: 11, 100: 103} {
+	for buckets, calls := range map[int]int64{1: 2, 3: 2, 10: 3, 100: 26} {
 		server := redistest.Start(t)
 		w := &weigh{Client: server.Client(t)}
 		g := &gate{Client: w}
-		s := open(t, g, redisstore.WithBudget(patient), redisstore.WithPrefix(fmt.Sprintf("%064d", 0)))
+		s := open(t, g, redisstore.WithBudget(time.Minute), redisstore.WithPrefix(fmt.Sprintf("%064d", 0)))
 		release := hold(t, s, g)
 		var wg sync.WaitGroup
-		const checks = 8 * mostChecks
+		const checks = 2 * mostChecks
 		for i := range checks {
 			wg.Go(func() {
 				all := make([]core.Bucket, buckets)

@@ -23,7 +23,7 @@ func (s *seconds) add(line string) {
 	s.sent, s.ok, s.ideal, s.calm, s.calmOK = s.sent+l.sent, s.ok+l.ok, s.ideal+l.ideal, s.calm+l.calm, s.calmOK+l.calmOK
 	s.refused, s.failed, s.shared, s.local, s.cache = s.refused+l.refused, s.failed+l.failed, s.shared+l.shared, s.local+l.local, s.cache+l.cache
 	if l.sent > 100 {
-		s.back = l.shared > l.local
+		s.back = l.shared > 0 // beside their share, for a while
 	}
 }
 
