@@ -58,7 +58,7 @@ var shapeTests = map[string]func(*testing.T, *harness){
 				b := costing(bucket(fmt.Sprint(l, cost), l), cost)
 				for range 20 {
 					if o := h.take(t, b)[0]; !o.Admits {
-						whole := (o.RetryAfter + time.Second - 1) / time.Second * time.Second
+						whole := (o.RetryAfter + time.Second - 1).Truncate(time.Second)
 						h.Clock.Advance(2*whole + time.Second)
 						equal(t, l.String()+": admitted after waiting", h.take(t, b)[0].Admits, true)
 					}
