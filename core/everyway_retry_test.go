@@ -49,11 +49,7 @@ func TestRetryAfterIsTheSmallestByEveryAlgorithm(t *testing.T) {
 			l, c := limiting(t, core.Policy{core.PerUser(limit)})
 			c.advance(time.Duration(rng.Int64N(int64(400 * day))))
 			for range 12 {
-				// Who asks for more than a new bucket holds may come too late: when it is new again.
-				r := cost(user("u"), 1+rng.Int64N(max(limit.Start(), 1)))
-				if limit.Start() == 0 {
-					continue
-				}
+				r := cost(user("u"), 1+rng.Int64N(limit.Capacity()))
 				if d := l.Check(ctx, r); !d.Allowed {
 					denials++
 					checkWait(t, seed, l, c, r, d)
@@ -69,7 +65,11 @@ func TestRetryAfterIsTheSmallestByEveryAlgorithm(t *testing.T) {
 
 // A client that obeys the header alone is admitted by every way, at each of its requests.
 func TestWhoObeysIsAdmittedByEveryWay(t *testing.T) {
-	for name, w := range ways(t) {
+	all := ways(t)
+	// These fill long before the second is over that the header tells.
+	all["fast start"] = way{limit: core.PerSecond(1000).WithBurst(3).WithStart(0)}
+	all["fast steps and start"] = way{limit: core.Per(3, 30*ms).WithStep(3).WithStart(0)}
+	for name, w := range all {
 		l, c := limiting(t, core.Policy{core.PerUser(w.limit)})
 		waited := 0
 		for range 40 {
@@ -86,5 +86,18 @@ func TestWhoObeysIsAdmittedByEveryWay(t *testing.T) {
 		if waited < 5 {
 			t.Errorf("%s: waited %d times, want it refused more often", name, waited)
 		}
+	}
+}
+
+// Who is told to wait for long by one limit has been forgotten by another of the same level that is full, and
+// forgets, much sooner: one that does not start full tells of a wait again, a short one.
+func TestALongWaitBesideAStartMayBeFollowedByAShortOne(t *testing.T) {
+	l, c := limiting(t, core.Policy{core.PerUser(core.PerSecond(10).WithStart(0), core.PerDay(1))})
+	for i, want := range []int64{1, 0, 86399, 1, 0} {
+		d := l.Check(ctx, user("u"))
+		if got := retryAfter(t, d); got != want || d.Allowed != (want == 0) {
+			t.Errorf("request %d: %+v, Retry-After %d, want %d", i, d, got, want)
+		}
+		c.advance(time.Duration(max(want, 1)) * time.Second)
 	}
 }

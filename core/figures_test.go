@@ -81,6 +81,60 @@ func TestFiguresOfTheDocument(t *testing.T) {
 		rows = append(rows, fmt.Sprintf("| %s | %d | %d | %d | %v |", l.name, f.atOnce, f.busiest, f.rush, f.silence.Round(10*ms)))
 	}
 	t.Logf("60 a minute: at once, in the busiest minute, in a rush, longest silence\n%s", strings.Join(rows, "\n"))
+	lacks(t, rows...)
+}
+
+// even is which share of requests a limit a minute admits that come at its very rate, in percent: the least and
+// the most of ten places in a window where they may begin. The first five minutes are not counted.
+func even(t testing.TB, limit core.Limit) (least, most int64) {
+	t.Helper()
+	const from, to = 5, 35
+	least = 100
+	every := limit.Period / time.Duration(limit.Quota)
+	for place := range 10 {
+		l, c := limiting(t, core.Policy{core.PerUser(limit)})
+		c.set(-epoch.Sub(epoch.Truncate(time.Minute)))
+		c.advance(every * time.Duration(2*place+1) / 20)
+		admitted := int64(0)
+		for i := range to * limit.Quota {
+			if l.Check(ctx, user("u")).Allowed && i >= from*limit.Quota {
+				admitted++
+			}
+			c.advance(every)
+		}
+		share := 100 * admitted / (limit.Quota * (to - from))
+		least, most = min(least, share), max(most, share)
+	}
+	return least, most
+}
+
+// Who keeps to the rate exactly is refused by no limit but a sliding window, which rounds what it
+// estimates to a unit.
+func TestEvenRequestsOfTheDocument(t *testing.T) {
+	row := "| admits |"
+	for _, quota := range []int64{1, 2, 3, 5, 10, 60} {
+		limit := core.PerMinute(quota)
+		leaky := limit.With(core.LeakyBucket)
+		for _, l := range []core.Limit{
+			limit, limit.WithBurst(1), limit.WithStep(quota), leaky, leaky.WithBurst(1),
+			limit.With(core.FixedWindow), limit.With(core.SlidingLog),
+		} {
+			if least, _ := even(t, l); least < 100 {
+				t.Errorf("%v admits %d %% of even requests, want all", l, least)
+			}
+		}
+		least, most := even(t, limit.With(core.SlidingWindow))
+		if row += fmt.Sprintf(" %d %% |", least); least != most {
+			row = strings.TrimSuffix(row, " % |") + fmt.Sprintf(" to %d %% |", most)
+		}
+	}
+	t.Logf("a sliding window\n%s", row)
+	lacks(t, row)
+}
+
+// lacks complains of each row that docs/algorithms.md does not have.
+func lacks(t *testing.T, rows ...string) {
+	t.Helper()
 	text, err := os.ReadFile("../docs/algorithms.md")
 	if err != nil {
 		t.Fatal(err)

@@ -71,6 +71,8 @@ func checkWait(t *testing.T, seed uint64, l *core.Limiter, c *clock, r core.Requ
 		t.Fatalf("seed %d: %v refuses after exactly %v", seed, d.Limit, d.RetryAfter)
 	case !peekAt(at + wait):
 		t.Fatalf("seed %d: %v refuses after %v", seed, d.Limit, wait)
+	case !peekAt(at + 2*wait): // with all the jitter that there may be
+		t.Fatalf("seed %d: %v refuses after twice %v", seed, d.Limit, wait)
 	case d.ResetAfter > d.RetryAfter || d.ResetAfter <= 0:
 		t.Fatalf("seed %d: %v: next unit in %v, but the wait is %v", seed, d.Limit, d.ResetAfter, d.RetryAfter)
 	}

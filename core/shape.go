@@ -48,8 +48,9 @@ func (l Limit) WithStep(units int64) Limit {
 
 // WithStart returns l as a token bucket that holds so many units when it is seen for the first
 // time, 0 to Burst, instead of being full: so that neither a new key nor a store that lost its
-// data is a burst. A bucket that was not used for twice the time that it takes to fill is new again: a cost
-// above units is admitted only before that.
+// data is a burst. A bucket is new again when it was full for as long as it takes to fill, and ten seconds: a
+// cost above units is admitted only before that, so that who comes back later than that, told to by a
+// slower limit of the same request, may be refused once more, for no longer than the bucket takes to fill.
 func (l Limit) WithStart(units int64) Limit {
 	s := l.extra()
 	if s.start = units + 1; units < 0 {

@@ -73,7 +73,11 @@ func (p *pair) gap() time.Duration {
 	case 5:
 		return time.Duration(p.r.Int64N(int64(min(unit, 1<<50)*4) + 1))
 	case 6:
-		return max(min(unit, 1<<44)*time.Duration(min(l.Capacity(), 1000))+near, 0)
+		fills := min(unit, 1<<44) * time.Duration(min(l.Capacity(), 1000))
+		if l.Start() < l.Capacity() { // when it is new again, if it was empty
+			fills = 2*fills + 10*time.Second
+		}
+		return max(fills+near, 0)
 	case 7:
 		left := l.Period - time.Duration((p.clock.Now().UnixNano()-int64(l.Offset()))%int64(l.Period))
 		return max(min(left, 1<<55)+near, 0)

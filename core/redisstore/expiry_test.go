@@ -62,7 +62,7 @@ func expires(t *testing.T, server *redistest.Server, s *redisstore.Store, b core
 	o := peek(t, s, costing(b, b.Limit.Capacity()))
 	says := o.RetryAfter // until it is full
 	if b.Limit.Start() < b.Limit.Capacity() {
-		says += b.Limit.Period // and for as long again it says that it is not new
+		says += b.Limit.Period + 10*time.Second // and for so long it says that it is not new
 	}
 	most := 2*says + time.Second
 	switch {

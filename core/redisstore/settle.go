@@ -19,9 +19,9 @@ var settleScript = newScript(luaSettle)
 // mostSettled bounds how long Redis is busy with one call.
 const mostSettled = 128
 
-// DebitOnce charges each bucket, a token bucket, what it is owed, unless a call with the same id has. It is
-// one script call for at most 128 buckets that share a hash tag; an error may be of one of several. It serves
-// no request and no breaker counts it.
+// DebitOnce charges each bucket, a token bucket without steps or start, what it is owed, unless a call with
+// the same id has. It is one script call for at most 128 buckets that share a hash tag; an error may be of one
+// of several. It serves no request and no breaker counts it.
 func (s *Store) DebitOnce(ctx context.Context, id string, owed []core.Owed) error {
 	if id == "" {
 		return &core.StoreError{Fault: core.FaultRequest, Err: fmt.Errorf("redisstore: settlement without an id")}
@@ -52,8 +52,11 @@ func (s *Store) settlements(owed []core.Owed) (groups []settlement, err error) {
 	latest := map[uint8]int{}
 	for i := range owed {
 		b := &owed[i].Bucket
-		if b.Limit.Algorithm != core.TokenBucket {
-			return nil, fmt.Errorf("redisstore: settlement of a %v, want a token bucket", b.Limit.Algorithm)
+		switch l := b.Limit; {
+		case l.Algorithm != core.TokenBucket:
+			return nil, fmt.Errorf("redisstore: settlement of a %v, want a token bucket", l.Algorithm)
+		case l.Shaped(): // what is stored of it may be no instant
+			return nil, fmt.Errorf("redisstore: settlement of %v, want a token bucket without steps, start or ban", l)
 		}
 		rate, err := tokenbucket.Compile(b.Limit.Quota, b.Limit.Period, b.Limit.Capacity())
 		if err != nil {

@@ -172,14 +172,20 @@ func TestWrongSettlementsAreRefused(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s := open(t, server.Client(t), redisstore.WithBudget(patient))
+	plain := bucket("plain", core.PerHour(1)) // not charged where another is refused
 	for want, err := range map[string]error{
 		"without an id": s.DebitOnce(t.Context(), "", owed(1, bucket("b", core.PerHour(1)))),
 		"sliding_log":   s.DebitOnce(t.Context(), "id", owed(1, bucket("b", core.PerHour(1).With(core.SlidingLog)))),
+		"in steps of 5": s.DebitOnce(t.Context(), "id", owed(1, plain, bucket("b", core.PerHour(10).WithStep(5)))),
+		"starting with": s.DebitOnce(t.Context(), "id", owed(1, plain, bucket("b", core.PerHour(10).WithStart(5)))),
 		"quota is -1":   s.DebitOnce(t.Context(), "id", []core.Owed{{Bucket: bucket("b", core.PerHour(-1)), Time: 1}}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) || core.FaultOf(err) != core.FaultRequest {
 			t.Errorf("error %v, want one that says %q", err, want)
 		}
+	}
+	if n := server.Do(t, "DBSIZE"); n != int64(0) {
+		t.Errorf("%v keys, want none", n)
 	}
 }
 

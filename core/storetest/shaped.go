@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -35,15 +36,34 @@ var shapeTests = map[string]func(*testing.T, *harness){
 		equal(t, "left half a minute after it was met", h.left(t, b), 3)
 	}),
 
-	"a key is new again when it was full for as long as it takes to fill, and not before": shaping(func(t *testing.T, h *harness) {
+	"a key is new again when it was full for as long as it takes to fill and ten seconds, and not before": shaping(func(t *testing.T, h *harness) {
 		for _, l := range []core.Limit{core.PerMinute(6).WithStart(2), core.PerMinute(6).WithStep(3).WithStart(2)} {
 			h.to(time.Minute) // a step
 			b := bucket(l.String(), l)
 			h.spend(t, b, 2)
-			h.Clock.Advance(2*time.Minute - 1)
+			h.Clock.Advance(2*time.Minute + 10*time.Second - 1)
 			equal(t, "left just before", h.left(t, b), 6)
 			h.Clock.Advance(1)
 			equal(t, "left then", h.left(t, b), 2)
+		}
+	}),
+
+	// Told in whole seconds, and spread upward, a wait may be many times what such a bucket takes to fill.
+	"who waits a second or two too long finds a key that does not start full": shaping(func(t *testing.T, h *harness) {
+		for _, l := range []core.Limit{
+			core.PerSecond(1000).WithBurst(10).WithStart(0), core.Per(10, 100*time.Millisecond).WithStep(10).WithStart(0),
+			core.PerSecond(1).WithBurst(1).WithStart(0), core.Per(1, 1500*time.Millisecond).WithStep(1).WithStart(0),
+		} {
+			for cost := l.Capacity(); cost > 0; cost -= 9 {
+				b := costing(bucket(fmt.Sprint(l, cost), l), cost)
+				for range 20 {
+					if o := h.take(t, b)[0]; !o.Admits {
+						whole := (o.RetryAfter + time.Second - 1).Truncate(time.Second)
+						h.Clock.Advance(2*whole + time.Second)
+						equal(t, l.String()+": admitted after waiting", h.take(t, b)[0].Admits, true)
+					}
+				}
+			}
 		}
 	}),
 

@@ -2,21 +2,33 @@ package counter
 
 import (
 	"math"
+	"time"
 
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/internal/tokenbucket"
 )
 
-// partial is a token bucket that does not start full. That it is not new, it says by being there: for
-// as long again, once it is full, as it takes to fill.
+// memory is for how long, beside the time to fill, a bucket that was full is told from a new one: who waits as
+// told is to find it. Retry-After is whole seconds, up to one more than the wait, and with all the jitter that
+// a limiter may have twice that: as much as the wait, which is no longer than the time to fill, and two
+// seconds. The others are for the way and a client's own timer.
+const memory = 10 * time.Second
+
+// partial is a token bucket that does not start full. That it is not new, it says by being there: once it
+// is full, for as long again as it takes to fill, and memory.
 type partial struct {
 	rate  tokenbucket.Rate
-	spent int64 // ticks
+	spent int64 // ticks of a new one
+	known int64 // ticks from when it is full until it is new again
 }
 
 func newPartial(l core.Limit) Counter {
 	rate, _ := tokenbucket.Compile(l.Quota, l.Period, l.Capacity()) // the limit is valid
-	return partial{rate: rate, spent: min(rate.Cost(l.Capacity()-l.Start()), rate.Capacity)}
+	return partial{
+		rate:  rate,
+		spent: min(rate.Cost(l.Capacity()-l.Start()), rate.Capacity),
+		known: rate.Capacity + rate.Ticks(int64(memory)),
+	}
 }
 
 func (b partial) Roll(s *State, now int64) (stale bool) {
@@ -33,7 +45,7 @@ func (b partial) begin(s *State, now int64) (stale bool) {
 	if s.Known && s.N != b.rate.PerSec { // another limit's ticks
 		s.At = b.rate.Join(tokenbucket.Rate{PerSec: s.N}.Split(s.At))
 	}
-	if !s.Known || s.At <= ticks-b.rate.Capacity {
+	if !s.Known || s.At <= ticks-b.known {
 		*s = b.state(ticks + b.spent)
 		return true
 	}
@@ -91,8 +103,8 @@ func (b partial) Told(now int64, numbers []int64) (s State, rest []int64, ok boo
 }
 
 func (b partial) Ends(s *State) int64 {
-	if s.At > math.MaxInt64-b.rate.Capacity {
+	if s.At > math.MaxInt64-b.known {
 		return math.MaxInt64
 	}
-	return int64(b.rate.Duration(s.At + b.rate.Capacity))
+	return int64(b.rate.Duration(s.At + b.known))
 }

@@ -32,7 +32,7 @@ func (b steps) Roll(s *State, now int64) (stale bool) {
 // begin is Roll without forgiving.
 func (b steps) begin(s *State, now int64) (stale bool) {
 	units := b.clock(now) * b.step
-	if !s.Known || (b.spent > 0 && b.clock(now) >= b.in(s.At)+b.in(b.burst)) {
+	if !s.Known || (b.spent > 0 && micros(now) >= b.over(s)) {
 		s.At, s.Known = units+b.spent, true
 		return b.spent > 0
 	}
@@ -91,12 +91,15 @@ func (b steps) Told(now int64, numbers []int64) (s State, rest []int64, ok bool)
 	return s, rest, ok
 }
 
-// Ends is when the bucket is full. One that does not start full says by being there that it is not
-// new: for as long again as it takes to fill.
+// Ends is when the bucket is full, and for one that does not start full, when it is new again.
 func (b steps) Ends(s *State) int64 {
-	full := b.in(s.At)
 	if b.spent > 0 {
-		full += b.in(b.burst)
+		return instant(b.over(s))
 	}
-	return instant(b.when(full))
+	return instant(b.when(b.in(s.At)))
+}
+
+// over is when one that does not start full is new again, in microseconds: see partial.
+func (b steps) over(s *State) int64 {
+	return b.when(b.in(s.At)+b.in(b.burst)) + micros(int64(memory))
 }

@@ -6,6 +6,10 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 )
 
+// memory is for how long a bucket that does not start full is known once it was full for as long as it takes
+// to fill.
+const memory = 10 * time.Second
+
 // debt is the time that it takes to pay off what was charged to a bucket that refills continuously.
 func (g Ledger) debt(l core.Limit, now time.Time) time.Duration {
 	if l.Algorithm != core.TokenBucket && l.Algorithm != core.LeakyBucket || l.Step() > 0 {
@@ -15,7 +19,7 @@ func (g Ledger) debt(l core.Limit, now time.Time) time.Duration {
 	known := false     // until it was full for long
 	begin := func(l core.Limit, at time.Time) (capacity time.Duration) {
 		capacity = UnitTime(l) * time.Duration(l.Capacity())
-		if known && l.Start() < l.Capacity() && !at.Before(full.Add(capacity)) {
+		if known && l.Start() < l.Capacity() && !at.Before(full.Add(capacity+memory)) {
 			known = false
 		}
 		if !known {
@@ -72,7 +76,7 @@ func (g Ledger) owedInSteps(l core.Limit, now time.Time) int64 {
 	known := false
 	begin := func(l core.Limit, at time.Time) (step int64, fresh bool) {
 		step = at.UnixMicro() / l.Interval().Microseconds()
-		if known && l.Start() < l.Capacity() && step >= full+ceil(l.Capacity(), l.Step()) {
+		if known && l.Start() < l.Capacity() && at.Add(-memory).UnixMicro()/l.Interval().Microseconds() >= full+ceil(l.Capacity(), l.Step()) {
 			known = false
 		}
 		if !known {

@@ -52,9 +52,13 @@ local function buckets(letter)
     state.s, state.n = plus(now_s, b.now_n, s, n)
   end
 
-  -- over reports whether one that does not start full is new again: see text.
+  -- ends is when one that does not start full is new again.
+  local function ends(state, b)
+    return plus(state.s + memory_s, state.n, b.cap_s, b.cap_n)
+  end
+
   local function over(state, b)
-    local s, n = plus(state.s, state.n, b.cap_s, b.cap_n)
+    local s, n = ends(state, b)
     return letter == 'u' and not exceeds(s, n, now_s, b.now_n)
   end
 
@@ -128,15 +132,12 @@ local function buckets(letter)
     owe(state, b, 0, 0)
   end
 
-  -- One that does not start full says by being there that it is not new: for as long again, once it
-  -- is full, as it takes to fill.
   function bucket.text(state, b)
-    local s, n = state.s, state.n
-    local text = text_of('%.0f%09.0f', s, n)
+    local text = text_of('%.0f%09.0f', state.s, state.n)
     if letter == 'u' then
-      s, n = plus(s, n, b.cap_s, b.cap_n)
+      return text, ends(state, b)
     end
-    return text, s, n
+    return text, state.s, state.n
   end
 
   return bucket

@@ -25,6 +25,11 @@ if not now_s then
 end
 local now_us = now_s * 1e6 + floor(now_n / 1e3)
 
+-- A bucket that does not start full says by being there that it is not new: once it is full, for as long again
+-- as it takes to fill, and so many seconds. Who waits as told is to find it: Retry-After is whole seconds, and
+-- with all the jitter that there may be twice that.
+local memory_s = 10
+
 -- One command reads every bucket. What is no string reads as missing and is replaced.
 local raws = command('MGET', unpack(KEYS))
 if raws.err then

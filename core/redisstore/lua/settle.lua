@@ -3,7 +3,7 @@
 -- bucket its tick in ns, the charge and the time to full (s, ns each).
 -- Reply: 1, or 0 where it had been done.
 --
--- A bucket is the instant at which it will be full again. As in read.lua, instants are two numbers,
+-- A bucket is the instant at which it will be full again. As in head.lua, instants are two numbers,
 -- whole seconds and nanoseconds, since a double does not hold both in one.
 local command = redis.pcall
 local now_s, now_n = tonumber(ARGV[1]), tonumber(ARGV[2])

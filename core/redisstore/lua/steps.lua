@@ -17,14 +17,17 @@ function makers.s()
     return n and {full = n[1]}
   end
 
-  -- over reports whether one that does not start full is new again: it was full for as long as it
-  -- takes to fill.
-  local function over(state, b)
-    return b.spent > 0 and b.now / b.step >= ceil(state.full / b.step) + ceil(b.burst / b.step)
+  -- ends is when the bucket is full, in microseconds, or, if it does not start full, new again.
+  local function ends(state, b)
+    local full = ceil(state.full / b.step)
+    if b.spent > 0 then
+      return (full + ceil(b.burst / b.step)) * b.interval + memory_s * 1e6
+    end
+    return full * b.interval
   end
 
   function steps.roll(state, b, judges)
-    if not state or over(state, b) then
+    if not state or (b.spent > 0 and now_us >= ends(state, b)) then
       return {full = b.now + b.spent}, b.spent > 0
     end
     local stale = judges and state.full > b.now + b.burst
@@ -57,11 +60,7 @@ function makers.s()
   end
 
   function steps.text(state, b)
-    local count = ceil(state.full / b.step)
-    if b.spent > 0 then
-      count = count + ceil(b.burst / b.step)
-    end
-    local us = count * b.interval
+    local us = ends(state, b)
     return text_of('%.0f', state.full), floor(us / 1e6), us % 1e6 * 1e3
   end
 
