@@ -30,6 +30,7 @@ type breaker struct {
 	since     atomic.Int64 // when degraded last changed, in Unix nanoseconds; 0: never
 	until     atomic.Int64 // the end of the hand-over, by the store's clock
 	witness   witness
+	key       string // the keeper's: one that lives on the node
 }
 
 func (s *Store) breaker(partition string) *breaker {

@@ -14,9 +14,9 @@ const (
 	countFor   = 2 * countEvery
 	// firstCount is how long a replica that has just started waits at most.
 	firstCount = 200 * time.Millisecond
-	// countAgain is how soon one that could not say that it is there tries again: before the others
-	// take it for gone.
-	countAgain = countEvery / 4
+	// countAgain is how soon one that could not say that it is there tries again, for want of a store that
+	// answers: before the others take it for gone.
+	countAgain = countEvery * 5 / 8
 )
 
 // keep does, while the shared store is well, what an outage will need. No request waits for it.
@@ -32,7 +32,11 @@ func (s *Store) keep(ctx context.Context) {
 			wait = countAgain
 		}
 		s.breakers.Range(func(_, v any) bool {
-			s.testify(ctx, v.(*breaker))
+			if b := v.(*breaker); s.deserted(b) {
+				s.breakers.CompareAndDelete(b.partition, b)
+			} else {
+				s.testify(ctx, b)
+			}
 			return ctx.Err() == nil
 		})
 		s.retry(ctx)
@@ -40,8 +44,19 @@ func (s *Store) keep(ctx context.Context) {
 	}
 }
 
-// count says that this replica is there and asks how many there are. It reports whether that is known, or need
-// not be.
+// deserted reports whether a node that was well has no keys any more: another has taken over, or it was taken out.
+// One that has failed is its prober's.
+func (s *Store) deserted(b *breaker) bool {
+	if b.degraded.Load() || (b.key != "" && s.shared.Partition(b.key) == b.partition) {
+		return false
+	}
+	key, lives := s.keyOn("canary:", b.partition)
+	b.key = key
+	return !lives
+}
+
+// count says that this replica is there and asks how many there are. It reports whether that is known, or another
+// try soon would not help.
 func (s *Store) count(ctx context.Context) bool {
 	if s.census == nil || s.portion.given > 0 {
 		return true
@@ -69,11 +84,12 @@ func (s *Store) count(ctx context.Context) bool {
 		return true
 	}
 	s.readings.failed(s.now())
-	if core.FaultOf(err) != core.FaultStore && ctx.Err() == nil && !s.uncounted {
+	ill := core.FaultOf(err) == core.FaultStore
+	if !ill && ctx.Err() == nil && !s.uncounted {
 		s.uncounted = true
 		s.log.Warn("tierlimit: replicas cannot be counted, in an outage the share is as last known", "share", s.portion.share(), "err", err, "hint", "set fallback.WithReplicas")
 	}
-	return false
+	return !ill
 }
 
 // leave tells the others that this replica goes, and takes its witnesses along. What cannot be told, they

@@ -66,7 +66,7 @@ func (s *Store) probe(ctx context.Context, b *breaker) {
 			s.changed(b, false)
 			s.recovered(ctx, b)
 			if !lives {
-				s.breakers.Delete(b.partition)
+				s.breakers.CompareAndDelete(b.partition, b)
 			}
 			return
 		}

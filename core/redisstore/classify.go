@@ -33,17 +33,17 @@ func fault(err error) core.Fault {
 		return core.FaultStore
 	case containsAny(text, requestFaults):
 		return core.FaultRequest
-	case strings.HasPrefix(text, "ERR"):
-		return core.FaultConfig // a database or a command that the server does not have, say
 	}
-	return core.FaultStore
+	return core.FaultStore // what is not known is no client's doing
 }
 
 // Servers before Redis 7 wrap what a command in a script says in "ERR Error running script", so
-// the telling word is looked for anywhere, and before the generic ERR.
+// the telling word is looked for anywhere.
 var (
 	configFaults = []string{
 		"NOPERM", "NOAUTH", "WRONGPASS", "unauthenticated multibulk", "unknown command", "Unknown Redis command",
+		"unknown subcommand", "Unknown subcommand", "unsupported command", "for 'auth' command", // servers before 6 know no users
+		"DB index is out of range", "invalid DB index", "SELECT is not allowed in cluster mode", "cluster support disabled",
 		"The user executing the script can't", "without any password configured", "no password is set",
 		"invalid password", "not allowed from script", "not allowed from Lua", "ACL failure",
 		"non deterministic commands", // Redis before 5, which writes no script that has asked for the time

@@ -6,11 +6,13 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/redisstore"
+	"github.com/tierlimit/tierlimit/internal/redistest"
 )
 
 // Whose fault a reply is, word for word as servers and proxies send it. Servers before 7 wrap
@@ -38,6 +40,7 @@ var replies = map[core.Fault][]string{
 		"ERR max number of clients reached",
 		"ERR max number of clients + cluster connections reached",
 		"upstream failure", "no upstream host", // Envoy
+		"ERR some word of a later version", "LATER some other", "ERR unknown", "ERR",
 	},
 	core.FaultConfig: {
 		"NOAUTH Authentication required.",
@@ -62,7 +65,11 @@ var replies = map[core.Fault][]string{
 		"ERR This Redis command is not allowed from Lua scripts",
 		"ERR Error running script (call to f_0123): @user_script:95: Write commands not allowed after non deterministic commands",
 		"ERR DB index is out of range",
-		"ERR some word of a later version",
+		"ERR invalid DB index",
+		"ERR SELECT is not allowed in cluster mode",
+		"ERR This instance has cluster support disabled",
+		"ERR wrong number of arguments for 'auth' command",
+		"ERR unknown subcommand 'slots'. Try CLUSTER HELP.",
 	},
 	core.FaultRequest: {
 		"WRONGTYPE Operation against a key holding the wrong kind of value",
@@ -165,6 +172,35 @@ func TestPortOfAnotherProtocolIsAStoreFailure(t *testing.T) {
 			s := open(t, connect(t, listen(t, handle), &redis.Options{DialerRetries: 1}), redisstore.WithBudget(patient))
 			if _, err := try(s, bucket("b", core.PerHour(5))); err == nil || core.FaultOf(err) != core.FaultStore {
 				t.Errorf("fault %v of %v, want the store's", core.FaultOf(err), err)
+			}
+		})
+	}
+}
+
+// What the client says by itself, as it says it.
+func TestClientsOwnErrorsAreStoreFailures(t *testing.T) {
+	t.Parallel()
+	busy := connect(t, redistest.Start(t).Addr(), &redis.Options{PoolSize: 1, PoolTimeout: 10 * time.Millisecond})
+	conn := busy.Conn()
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.Ping(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	lost := redis.NewFailoverClient(&redis.FailoverOptions{
+		MasterName: "none", SentinelAddrs: []string{"127.0.0.1:1", "127.0.0.1:2"}, DialerRetries: 1,
+	})
+	t.Cleanup(func() { _ = lost.Close() })
+	closed := redis.NewClient(&redis.Options{})
+	_ = closed.Close()
+	for words, client := range map[string]*redis.Client{
+		"connection pool timeout": busy,
+		"all sentinels":           lost,
+		"client is closed":        closed,
+	} {
+		t.Run(words, func(t *testing.T) {
+			_, err := try(open(t, client, redisstore.WithBudget(patient)), bucket("b", core.PerHour(5)))
+			if err == nil || core.FaultOf(err) != core.FaultStore || !strings.Contains(err.Error(), words) {
+				t.Errorf("fault %v of %v, want the store's, and %q", core.FaultOf(err), err, words)
 			}
 		})
 	}

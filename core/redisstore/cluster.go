@@ -23,7 +23,8 @@ type cluster struct {
 	mu      sync.Mutex
 	nodes   []*node // those in the table, and those that still fly
 	latest  *reload
-	under   int // reloads under way
+	mapped  time.Time // when the latest reload that brought a map had begun
+	under   int       // reloads under way
 	reloads sync.WaitGroup
 	again   bool // a later one is due, for what came too soon after the latest
 	closed  bool

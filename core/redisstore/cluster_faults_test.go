@@ -187,6 +187,9 @@ func movingSlots(t *testing.T, cluster *redistest.Cluster) {
 	host, port, _ := strings.Cut(to.Addr(), ":")
 	from.Do(t, "MIGRATE", host, port, key, 0, 5000)
 	charge("ASK")
+	unconfirmedRedirect(t, cluster, buckets[0])
+	want--
+	take(t, s, buckets[1])
 	if o := take(t, s, other); !o[0].Charged || o[0].Remaining != 99 {
 		t.Errorf("a new key while its slot moves: %+v", o[0])
 	}
@@ -201,4 +204,15 @@ func movingSlots(t *testing.T, cluster *redistest.Cluster) {
 		t.Errorf("the old node is still asked: %v", n)
 	}
 	nothingRefused(t, cluster)
+}
+
+// A call that was redirected is on a connection of its own, where WAIT is not: nobody has confirmed it.
+func unconfirmedRedirect(t *testing.T, cluster *redistest.Cluster, b core.Bucket) {
+	t.Helper()
+	s := open(t, cluster.Client(t), redisstore.WithBudget(patient), redisstore.WithWait(1))
+	take(t, s, bucket("map", core.PerHour(1_000_000)))
+	out, err := try(s, b)
+	if err == nil || !strings.Contains(err.Error(), "confirmed") || core.FaultOf(err) != core.FaultStore || out[0].Charged {
+		t.Errorf("redirected, to be confirmed: error %v, outcome %+v", err, out[0])
+	}
 }

@@ -36,6 +36,7 @@ func TestCluster(t *testing.T) {
 		{"hung node", hungNode},
 		{"caller leaves", callerLeavesCluster},
 		{"moving slots", movingSlots},
+		{"half a reply", halfReplyOverCluster},
 		{"leases", leasesOverCluster},
 		{"census", countOverCluster},
 		{"settlement", settleOverCluster},

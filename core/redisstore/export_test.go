@@ -39,6 +39,13 @@ func (s *Store) queues() (all []*queue) {
 	return all
 }
 
+// Readings tells how many readings of the slot map are under way, and whether a later one is due.
+func (s *Store) Readings() (under int, due bool) {
+	s.cluster.mu.Lock()
+	defer s.cluster.mu.Unlock()
+	return s.cluster.under, s.cluster.again
+}
+
 // Room is how many calls may be under way, at the distance that the server seems to have.
 func (s *Store) Room() int {
 	s.queue.mu.Lock()

@@ -116,10 +116,9 @@ func (n *node) exec(ctx context.Context, tags []*batch) {
 	confirmation := n.cluster.store.addWait(ctx, pipe)
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for i, t := range tags {
+		// Where the connection breaks, even a whole reply has an error: it looks like one that was cut
+		// off, whose missing numbers are 0.
 		t.reply, t.err = cmds[i].Val(), cmds[i].Err()
-		if _, answered := errorReply(t.err); t.err != nil && !answered && len(t.reply) > 0 {
-			t.err = nil // the connection broke behind this reply
-		}
 		if t.err == nil {
 			t.err = confirmation.err()
 		}

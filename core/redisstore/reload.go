@@ -11,9 +11,10 @@ import (
 
 const (
 	reloadEvery = 200 * time.Millisecond
-	// maxReloads is how many may be under way: one that asked a hung node hangs too, for the
-	// client's own time-out, and must not keep the next from asking another.
-	maxReloads  = 4
+	// maxReloads is how many may be under way. One that asked a hung node hangs too, for the client's own
+	// time-out, and must not keep the next from asking another. A Cluster takes 15 s, unless set up otherwise,
+	// to put a replica in its place: that is 75 readings, 25 of them of the one hung node of three.
+	maxReloads  = 32
 	leastReload = time.Second // a small budget is too short for reading the map
 )
 
@@ -75,8 +76,15 @@ func (c *cluster) read(r *reload) {
 	}
 	c.mu.Lock()
 	c.under--
+	overtaken := r.began.Before(c.mapped)
+	if err == nil && !overtaken {
+		c.mapped = r.began
+	}
 	c.mu.Unlock()
 	close(r.done)
+	if err == nil && overtaken {
+		c.reload() // the map that was there knew better
+	}
 	if err != nil && c.table.Load() == nil {
 		c.told.Store(time.Now().UnixNano())
 		c.store.report("", r.err) // no call to any node will tell

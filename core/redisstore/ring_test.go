@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -79,4 +80,42 @@ func TestRingFollowsItsShards(t *testing.T) {
 		}
 		return back == on[servers[0].Addr()]
 	})
+}
+
+// A shard that hangs holds up nobody who does not need it. Of a caller who needs it and leaves, the other
+// shard keeps no charge.
+func TestRingWithAShardThatHangs(t *testing.T) {
+	t.Parallel()
+	servers := []*redistest.Server{redistest.Start(t), redistest.Start(t)}
+	addrs := map[string]string{"a": servers[0].Addr(), "b": servers[1].Addr()}
+	r := redis.NewRing(&redis.RingOptions{Addrs: addrs, HeartbeatFrequency: time.Hour}) // it takes none for down
+	t.Cleanup(func() { _ = r.Close() })
+	s := open(t, r, redisstore.WithBudget(patient))
+	take(t, s, bucket("map", core.PerHour(1000)))
+	var both []core.Bucket // on a shard each
+	for i := 0; len(both) < 2; i++ {
+		if b := bucket(fmt.Sprint("b", i), core.PerHour(100)); s.Partition(b.Key) == servers[len(both)].Addr() {
+			both = append(both, b)
+		}
+	}
+	take(t, s, both...)
+	servers[1].Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err := s.Take(ctx, both, make([]core.Outcome, 2))
+	if err == nil || core.FaultOf(err) != core.FaultCaller {
+		t.Errorf("error %v, want the caller's", err)
+	}
+	start := time.Now()
+	take(t, s, both[0])
+	if took := time.Since(start); took > patient/2 {
+		t.Errorf("the other shard took %v", took)
+	}
+	servers[1].Cont()
+	idle(t, s)
+	for i, want := range []int64{98, 99} {
+		if left := peek(t, s, both[i]).Remaining; left != want {
+			t.Errorf("%d left of bucket %d, want %d", left, i, want)
+		}
+	}
 }

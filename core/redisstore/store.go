@@ -148,11 +148,12 @@ func (s *Store) Traits() core.Traits {
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	s.leases.close()
-	if most := (connectBudgets + 1) * s.budget; s.cluster != nil {
-		s.cluster.wait(most)
+	end := time.Now().Add((connectBudgets + 1) * s.budget)
+	if s.cluster != nil {
+		s.cluster.wait(time.Until(end))
 	} else {
-		s.queue.wait(most)
+		s.queue.wait(time.Until(end))
 	}
-	s.aside.wait(connectBudgets * s.budget)
+	s.aside.wait(time.Until(end))
 	return nil
 }

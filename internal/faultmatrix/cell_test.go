@@ -36,7 +36,7 @@ func (c cell) run(t *testing.T, g *group) result {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	l := &load{handler: service(t, s), users: []string{"user"}}
+	l := &load{handler: service(t, s, plenty), users: []string{"user"}}
 	at := site{t: t, group: g}
 	at.until("first shared decision", func() bool { return l.send(0).source == core.FromShared.String() })
 	if g.topology == cluster {
@@ -45,16 +45,18 @@ func (c cell) run(t *testing.T, g *group) result {
 	for i := range l.users {
 		at.until("shared decision of "+l.users[i], func() bool { return l.send(i).source == core.FromShared.String() })
 	}
-	at = g.failing(t, shared, keyOf(t, l.users[0]))
+	at = g.failing(t, shared, bucketOf(t, l.users[0], plenty).Key)
+	spent := c.spend(at, shared)
 	time.Sleep(100 * time.Millisecond)
 
 	taken := func() {}
 	if c.failsOver() {
 		taken = at.promotion()
 	}
-	l.seen = nil
+	l.seen, spent.seen = nil, nil
 	watch := watchStalls()
 	l.start()
+	spent.start()
 	end := c.fault.begin(at)
 	begun := time.Now()
 	if c.failsOver() {
@@ -68,8 +70,38 @@ func (c cell) run(t *testing.T, g *group) result {
 	at.until("decisions are shared again", func() (ok bool) { back, ok = l.shared(answers); return ok })
 	time.Sleep(100 * time.Millisecond)
 	l.end()
+	spent.end()
 	watch.end()
-	return c.judge(l.seen, watch, begun, answers, back)
+	r := c.judge(l.seen, watch, begun, answers, back)
+	if n := spent.regained(); n > 0 && (!c.fault.forgets || c.failsOver()) {
+		r.broken = append(r.broken, fmt.Sprintf("%d requests were admitted of a limit that is spent", n))
+	}
+	return r
+}
+
+var daily = core.PerDay(1)
+
+// spend makes the load of a user who has nothing left where the fault will be: through a store of its own, so that
+// the others wait as often as without it. It remembers no denial and always asks.
+func (c cell) spend(at site, beside *redisstore.Store) *load {
+	shared := redisstore.Must(at.group.client(at.t, c.setup), redisstore.WithBudget(budget), redisstore.WithPrefix("spent"), redisstore.WithDenyCache(0))
+	s, err := fallback.New(shared, fallback.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		at.t.Fatal(err)
+	}
+	at.t.Cleanup(func() { _ = s.Close() })
+	l := &load{handler: service(at.t, s, daily)}
+	for i := 0; l.users == nil; i++ {
+		if user := fmt.Sprint("spent", i); at.group.topology != cluster || beside.Partition(bucketOf(at.t, user, daily).Key) == at.server.Addr() {
+			l.users = []string{user}
+		}
+	}
+	out, b := make([]core.Outcome, 1), bucketOf(at.t, l.users[0], daily)
+	at.until("nothing left", func() bool {
+		l.send(0)
+		return shared.Peek(at.t.Context(), []core.Bucket{b}, out) == nil && !out[0].Admits
+	})
+	return l
 }
 
 // oneOnEach finds a user for each primary.
@@ -77,7 +109,7 @@ func oneOnEach(t *testing.T, s *redisstore.Store) (users []string) {
 	found := map[string]bool{}
 	for i := 0; len(users) < 3; i++ {
 		user := fmt.Sprint("user", i)
-		if at := s.Partition(keyOf(t, user)); !found[at] {
+		if at := s.Partition(bucketOf(t, user, plenty).Key); !found[at] {
 			found[at] = true
 			users = append(users, user)
 		}
@@ -85,20 +117,20 @@ func oneOnEach(t *testing.T, s *redisstore.Store) (users []string) {
 	return users
 }
 
-// spy learns the key of a user's bucket.
+// spy learns a user's bucket.
 type spy struct {
 	*memstore.Store
-	key string
+	bucket core.Bucket
 }
 
 func (s *spy) Take(ctx context.Context, b []core.Bucket, out []core.Outcome) error {
-	s.key = b[0].Key
+	s.bucket = b[0]
 	return s.Store.Take(ctx, b, out)
 }
 
-func keyOf(t *testing.T, user string) string {
+func bucketOf(t *testing.T, user string, l core.Limit) core.Bucket {
 	s := &spy{Store: memstore.New()}
 	defer s.Close()
-	(&load{handler: service(t, s), users: []string{user}}).send(0)
-	return s.key
+	(&load{handler: service(t, s, l), users: []string{user}}).send(0)
+	return s.bucket
 }

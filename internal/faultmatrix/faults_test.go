@@ -30,12 +30,14 @@ type fault struct {
 	begin func(site) (end func())
 	// failsOver: Sentinel and Cluster promote a replica, and nothing else ends the fault.
 	failsOver bool
+	// forgets: a server without a replica loses what it knew.
+	forgets bool
 	// no: the topology does not have this fault.
 	no map[topology]bool
 }
 
 var faults = []fault{
-	{name: "killed (SIGKILL)", failsOver: true, begin: func(s site) func() { s.server.Kill(); return s.server.Restart }},
+	{name: "killed (SIGKILL)", failsOver: true, forgets: true, begin: func(s site) func() { s.server.Kill(); return s.server.Restart }},
 	{name: "stopped (SIGSTOP)", failsOver: true, begin: func(s site) func() { s.server.Stop(); return s.server.Cont }},
 	{name: "black hole", begin: func(s site) func() { s.proxy.SetMode(redistest.BlackHole); return s.proxy.Heal }},
 	{name: "SYN hole", begin: func(s site) func() { s.proxy.SynHole(); s.proxy.CloseAll(); return s.proxy.Heal }},

@@ -34,12 +34,15 @@ type load struct {
 	done sync.WaitGroup
 }
 
-func service(t *testing.T, s core.Store) http.Handler {
-	l, err := core.New(s, core.Policy{core.PerUser(core.PerSecond(100_000))})
+// plenty is a limit that refuses nobody.
+var plenty = core.PerSecond(100_000)
+
+func service(t *testing.T, s core.Store, l core.Limit) http.Handler {
+	limiter, err := core.New(s, core.Policy{core.PerUser(l)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return httplimit.New(l, httplimit.WithUser(func(r *http.Request) string { return r.Header.Get("User") }))(
+	return httplimit.New(limiter, httplimit.WithUser(func(r *http.Request) string { return r.Header.Get("User") }))(
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			d, _ := core.FromContext(r.Context())
 			w.Header().Set("Source", d.Source.String())
@@ -90,4 +93,16 @@ func (l *load) shared(after time.Time) (at time.Time, ok bool) {
 		}
 	}
 	return at, false
+}
+
+// regained counts the requests that the shared store let through.
+func (l *load) regained() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.seen {
+		if r.status == http.StatusOK && r.source == core.FromShared.String() {
+			n++
+		}
+	}
+	return n
 }
