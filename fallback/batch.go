@@ -27,6 +27,17 @@ type batch struct {
 	since     int64
 }
 
+// leaveOut drops buckets from what is to be charged.
+func (t *settlement) leaveOut(keys map[string]bool) {
+	if len(keys) == 0 {
+		return
+	}
+	for i := range t.batches {
+		t.batches[i].owed = slices.DeleteFunc(t.batches[i].owed, func(o core.Owed) bool { return keys[o.Bucket.Key] })
+	}
+	t.batches = slices.DeleteFunc(t.batches, func(b batch) bool { return len(b.owed) == 0 })
+}
+
 // charge has the shared store charge the batches, those of nodes that are out aside, but for the one that
 // is just coming back. It ends at the first that fails for want of the store.
 func (s *Store) charge(ctx context.Context, back *breaker, within time.Duration) error {

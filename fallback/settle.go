@@ -24,7 +24,6 @@ func (s *Store) readmit(ctx context.Context, b *breaker) error {
 		return err
 	}
 	s.draw(b, lost, false)
-	b.witness.forgive()
 	if err := s.charge(ctx, b, settleWithin); err != nil {
 		return err
 	}
@@ -50,21 +49,26 @@ func (s *Store) recovered(ctx context.Context, b *breaker) {
 func (s *Store) retry(ctx context.Context) { _ = s.charge(ctx, nil, time.Minute) }
 
 // draw works out what the buckets of a node owe, and of those nodes that are well: a bucket may have
-// moved to one. A node that has lost its memory is owed what it knew, too.
+// moved to one. A node that has lost its memory is owed what it knew, too: in that is what of these buckets has
+// been drawn before and not been charged.
 func (s *Store) draw(b *breaker, lost, final bool) {
 	s.settlement.mu.Lock()
 	defer s.settlement.mu.Unlock()
-	nodes := map[string][]core.Owed{}
+	nodes, whole := map[string][]core.Owed{}, map[string]bool{}
 	s.ledger.each(func(e *owing) (drop bool) {
 		p := s.shared.Partition(e.bucket.Key)
 		if p != b.partition && s.degraded(p) {
 			return false
+		}
+		if lost {
+			whole[e.bucket.Key] = true
 		}
 		if owed := s.admitted(e, lost); owed.Time > 0 {
 			nodes[p] = append(nodes[p], owed)
 		}
 		return final
 	})
+	s.settlement.leaveOut(whole)
 	for p, owed := range nodes {
 		for part := range slices.Chunk(owed, mostInBatch) {
 			s.settlement.made++

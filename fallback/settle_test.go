@@ -3,6 +3,7 @@ package fallback_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -200,6 +201,68 @@ func TestAStoreThatHasForgottenIsTold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a store that has come back empty had known is charged once, though the charge fails at first.
+func TestAStoreThatHasForgottenIsToldOnce(t *testing.T) {
+	for name, refuse := range map[string]func(call int) (bool, error){
+		"replies lost":  func(call int) (bool, error) { return true, fails(call <= 2) },
+		"never arrived": func(call int) (bool, error) { return call > 2, fails(call <= 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shared := newSettler()
+			shared.refuse = refuse
+			s, b := outageAfter(t, shared, 20, 10)
+			shared.forget(b)
+			comeBack(t, s, shared)
+			if units, calls := shared.seen(); units != 30 || calls < 3 || shared.left(b) != 70 {
+				t.Errorf("%d units charged in %d calls, %d left; want 30 in 3 at least, 70 left", units, calls, shared.left(b))
+			}
+		})
+	}
+}
+
+// A store may lose its memory between two attempts to charge it: before the first, or again.
+func TestAStoreThatForgetsWhileItIsCharged(t *testing.T) {
+	for name, before := range map[string]bool{"at first": false, "again": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shared := newSettler()
+			var works atomic.Bool
+			shared.refuse = func(int) (bool, error) { return true, fails(!works.Load()) }
+			s, b := outageAfter(t, shared, 20, 10)
+			if before {
+				shared.forget(b)
+			}
+			shared.fail(nil)
+			eventually(t, "an attempt", 5*time.Second, func() bool { _, calls := shared.seen(); return calls > 0 })
+			shared.fail(errDown)
+			shared.forget(b)
+			works.Store(true)
+			comeBack(t, s, shared)
+			if n := shared.left(b); n != 70 {
+				t.Errorf("%d left, want 70", n)
+			}
+			if h := s.Health(); h.Settled != 1 || h.Unsettled != 0 {
+				t.Errorf("%d buckets settled, %d not; want 1 and 0", h.Settled, h.Unsettled)
+			}
+		})
+	}
+}
+
+// outageAfter spends some of a bucket, and then some more in an outage, which lasts.
+func outageAfter(t *testing.T, shared *settler, before, during int) (*fallback.Store, core.Bucket) {
+	t.Helper()
+	s := wrap(t, shared)
+	b := at("b", core.Local, 100, 1)
+	spend(t, s, b, before)
+	eventually(t, "witness", 5*time.Second, shared.testified)
+	trip(t, s, shared)
+	if n := spend(t, s, b, during); n != during {
+		t.Fatalf("%d admitted locally, want %d", n, during)
+	}
+	return s, b
 }
 
 // Only what the failed node's buckets were charged locally is charged there.
