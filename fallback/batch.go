@@ -63,7 +63,7 @@ func (s *Store) charge(ctx context.Context, back *breaker, within time.Duration)
 			return false
 		default:
 			s.unsettled.Add(uint64(len(t.owed)))
-			s.log.Warn("tierlimit: what was admitted in an outage could not be charged", append(node(t.partition), "buckets", len(t.owed), "err", err)...)
+			s.warn(t.partition, "tierlimit: what was admitted in an outage could not be charged", append(node(t.partition), "buckets", len(t.owed), "err", err)...)
 		}
 		return true
 	})
