@@ -30,6 +30,7 @@ type ledger struct {
 // owing is one bucket.
 type owing struct {
 	bucket core.Bucket // of the shared store
+	node   string      // that is out, or was
 	base   int64       // the instant at which the local one would be full, had nothing been admitted
 }
 
@@ -38,16 +39,17 @@ func (l *ledger) at(key string) (mu *sync.Mutex, entries *map[string]*owing) {
 	return &sh.mu, &sh.entries
 }
 
-// enter notes a bucket unless it is noted already. base is called before anybody can charge the bucket,
-// and tells when the local one would be full.
-func (l *ledger) enter(b *core.Bucket, base func() int64) {
+// enter notes a bucket unless it is noted already. begin is called before anybody can charge the bucket,
+// and tells its node and when the local one would be full.
+func (l *ledger) enter(b *core.Bucket, begin func() (node string, base int64)) {
 	mu, entries := l.at(b.Key)
 	mu.Lock()
 	defer mu.Unlock()
 	if _, ok := (*entries)[b.Key]; ok {
 		return
 	}
-	e := &owing{bucket: *b, base: base()}
+	e := &owing{bucket: *b}
+	e.node, e.base = begin()
 	if l.size.Load() >= mostOwing {
 		l.missed.Add(1)
 		return

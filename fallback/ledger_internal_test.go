@@ -17,7 +17,7 @@ func TestTheLedgerIsBounded(t *testing.T) {
 	begun := 0
 	for i := range mostOwing + 1000 {
 		b := core.Bucket{Key: fmt.Sprint(i), Limit: core.PerHour(10), Cost: 1}
-		l.enter(&b, func() int64 { begun++; return 1 })
+		l.enter(&b, func() (string, int64) { begun++; return "", 1 })
 	}
 	if n := l.size.Load(); n != mostOwing {
 		t.Errorf("%d buckets are noted, want %d", n, mostOwing)

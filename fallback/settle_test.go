@@ -3,6 +3,7 @@ package fallback_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -133,22 +134,22 @@ func TestARecoveryThatFailsHalfWay(t *testing.T) {
 			shared.refuse = refuse
 			s := wrap(t, shared)
 			trip(t, s, shared)
-			buckets := make([]core.Bucket, 250)
+			buckets := make([]core.Bucket, 2500)
 			for i := range buckets {
 				buckets[i] = at(fmt.Sprint("b", i), core.Local, 100, 10)
 				take(t, s, buckets[i])
 			}
 			comeBack(t, s, shared)
-			if units, calls := shared.seen(); units != 2500 || calls < 4 {
-				t.Errorf("%d units charged in %d calls, want 2500 in 4 at least", units, calls)
+			if units, calls := shared.seen(); units != 25_000 || calls < 4 {
+				t.Errorf("%d units charged in %d calls, want 25000 in 4 at least", units, calls)
 			}
 			for i := range buckets {
 				if n := shared.left(buckets[i]); n != 90 {
 					t.Fatalf("%d left of bucket %d, want 90", n, i)
 				}
 			}
-			if h := s.Health(); h.Settled != 250 || h.Unsettled != 0 {
-				t.Errorf("%d buckets settled, %d not; want 250 and 0", h.Settled, h.Unsettled)
+			if h := s.Health(); h.Settled != 2500 || h.Unsettled != 0 {
+				t.Errorf("%d buckets settled, %d not; want 2500 and 0", h.Settled, h.Unsettled)
 			}
 		})
 	}
@@ -159,6 +160,43 @@ func fails(yes bool) error {
 		return errDown
 	}
 	return nil
+}
+
+// Nobody finds what was admitted in an outage in the shared store because there is too much to charge it all
+// before the breaker closes.
+func TestWhatIsNotChargedYetIsNotAdmittedAgain(t *testing.T) {
+	shared, gate := newSettler(), make(chan struct{})
+	shared.refuse = func(call int) (bool, error) {
+		if call == 1 {
+			time.Sleep(600 * time.Millisecond) // longer than the breaker waits
+		} else {
+			<-gate
+		}
+		return true, nil
+	}
+	s := wrap(t, shared)
+	trip(t, s, shared)
+	buckets := make([]core.Bucket, 2500)
+	for i := range buckets {
+		buckets[i] = at(fmt.Sprint("b", i), core.Local, 1, 1)
+		take(t, s, buckets[i])
+	}
+	comeBack(t, s, shared)
+	time.Sleep(50 * time.Millisecond) // what comes after the breaker has closed
+	again := 0
+	for i := range buckets {
+		if take(t, s, buckets[i])[0].Charged {
+			again++
+		}
+	}
+	close(gate)
+	if again > 0 {
+		t.Errorf("%d of 2500 admitted again", again)
+	}
+	eventually(t, "settlement", 5*time.Second, func() bool { return s.Health().Settled == 2500 })
+	if units, _ := shared.seen(); units != 2500 {
+		t.Errorf("%d units charged, want 2500", units)
+	}
 }
 
 // A charge that is refused for what it is would be refused for ever: it is given up, and counted.
@@ -278,7 +316,7 @@ func TestOnlyTheFailedNodeIsSettled(t *testing.T) {
 	for range 10 {
 		take(t, s, a, b)
 	}
-	n.down = ""
+	n.heal()
 	eventually(t, "back", 5*time.Second, func() bool { return !s.Health().Degraded })
 	if left, lefta := shared.left(b), shared.left(a); left != 90 || lefta != 90 {
 		t.Errorf("%d left of the failed node's and %d of the other's, want 90 each", left, lefta)
@@ -288,12 +326,61 @@ func TestOnlyTheFailedNodeIsSettled(t *testing.T) {
 	}
 }
 
-// settlingNodes are nodes that can be charged once.
+// A node whose charge hangs, or fails, holds up no other.
+func TestNodesAreSettledApart(t *testing.T) {
+	for name, hangs := range map[string]bool{"hangs": true, "fails": false} {
+		t.Run(name, func(t *testing.T) {
+			shared := newSettler()
+			n := &settlingNodes{nodes: &nodes{fake: shared.fake}, settler: shared, broken: "b", gate: make(chan struct{})}
+			if !hangs {
+				close(n.gate)
+			}
+			s := wrap(t, n)
+			shared.fail(errDown)
+			spend(t, s, at("b-trip", core.Local, 1000, 1), 5)
+			spend(t, s, at("a-trip", core.Local, 1000, 1), 5)
+			a, b := at("a", core.Local, 100, 1), at("b", core.Local, 100, 1)
+			spend(t, s, b, 10)
+			spend(t, s, a, 10)
+			shared.fail(nil)
+			eventually(t, "node a is back", 2*time.Second, func() bool { return !degraded(s, "a") })
+			if left := shared.left(a); left != 90 || !degraded(s, "b") {
+				t.Errorf("%d left, want 90; node b is degraded: %v", left, degraded(s, "b"))
+			}
+			n.mend()
+			if hangs {
+				close(n.gate)
+			}
+			eventually(t, "node b is back", 5*time.Second, func() bool { return !degraded(s, "b") })
+			if left := shared.left(b); left != 90 {
+				t.Errorf("%d left of node b's, want 90", left)
+			}
+		})
+	}
+}
+
+// settlingNodes are nodes that can be charged once; a broken one waits for the gate and then fails.
 type settlingNodes struct {
 	*nodes
 	settler *settler
+	gate    chan struct{}
+	mu      sync.Mutex
+	broken  string
+}
+
+func (n *settlingNodes) mend() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.broken = ""
 }
 
 func (n *settlingNodes) DebitOnce(ctx context.Context, id string, owed []core.Owed) error {
+	n.mu.Lock()
+	broken := n.broken == owed[0].Bucket.Key[:1]
+	n.mu.Unlock()
+	if broken {
+		<-n.gate
+		return errDown
+	}
 	return n.settler.DebitOnce(ctx, id, owed)
 }
