@@ -105,7 +105,7 @@ func (t *settlement) done(q *queue) {
 // charge has the shared store charge what is in a queue that the caller keeps busy, unless the node is out; back
 // says that it is just coming back. It ends at the first batch that fails for want of the store.
 func (s *Store) charge(ctx context.Context, q *queue, back bool, within time.Duration) error {
-	for end := time.Now().Add(within); ; {
+	for end := time.Now().Add(within); ctx.Err() == nil && time.Now().Before(end); {
 		t, ok := s.settlement.first(q)
 		if !ok {
 			return nil
@@ -115,7 +115,7 @@ func (s *Store) charge(ctx context.Context, q *queue, back bool, within time.Dur
 			s.settlement.done(q)
 			continue
 		}
-		if ctx.Err() != nil || time.Now().After(end) || (s.degraded(t.partition) && !back) {
+		if s.degraded(t.partition) && !back {
 			return nil
 		}
 		err := s.debit(ctx, t)
@@ -130,6 +130,7 @@ func (s *Store) charge(ctx context.Context, q *queue, back bool, within time.Dur
 		}
 		s.settlement.done(q)
 	}
+	return nil
 }
 
 // debit charges a batch. A store that cannot tell a repetition is asked once, in whole units.
