@@ -31,8 +31,9 @@ test: deps ## run the tests, with real Redis servers and the race detector (PKG=
 	$(if $(RACE),CGO_ENABLED=1) go test $(RACE) -shuffle=on -timeout=$(TIMEOUT) $(ARGS) $(PKG)
 
 .PHONY: chaos
-chaos: deps ## outages of full length, then random faults for CHAOSTIME (30m)
-	go test ./fallback -run TestAnOutageMultipliesNothing -count=1 -timeout=15m -v -chaos
+chaos: deps ## outages of full length, some of each fault, then random ones for CHAOSTIME (30m)
+	go test ./fallback -run 'TestAnOutageMultipliesNothing|CutOff' -count=1 -timeout=20m -v -chaos
+	go test ./internal/faultmatrix -count=1 -timeout=10m -v
 	go test ./fallback -run TestRandomFaults -count=1 -timeout=0 -v -weather $(CHAOSTIME)
 
 .PHONY: matrix
@@ -86,6 +87,13 @@ flood: deps ## send 10 million keys through the flood guards; docs/flood-guard.m
 	go test ./core/redisguard -run TestFlood -v -flood 10000000
 	go test ./core/redisguard -run TestFlood -v -flood 500000 -rate 50000
 	go test ./core/redisguard -run TestFlood -v -flood 500000 -rate 100000
+
+.PHONY: ceilings
+ceilings: deps ## 10 million keys through the stores, a Redis that hangs, hostile clients: the figures of docs/failure.md
+	go test ./core/memstore -run 'TestFlood$$' -count=1 -timeout=10m -v -flood 10000000
+	go test ./fallback -run TestFlood -count=1 -timeout=10m -v -flood 10000000
+	go test ./core/redisstore -run 'TestRequestsThatWaitCostLittle|TestRequestsDuringAHangLeaveNothing|TestCallsAreBounded' -count=1 -v
+	go test ./core ./fallback -run 'TestKeysAreBounded|TestClientsDisturbNobody' -count=1 -v
 
 .PHONY: differential
 differential: deps ## compare Redis and the process in STEPS (1000000) random checks of each algorithm

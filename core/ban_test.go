@@ -3,6 +3,7 @@ package core_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -99,4 +100,21 @@ func TestLiftWantsAListedBan(t *testing.T) {
 	if bans, err := l.Bans(ctx); err != nil || len(bans) != 0 {
 		t.Errorf("%v, %v", bans, err)
 	}
+}
+
+// Who waits as long as it takes does what is asked for, even where others of the same name go first.
+func TestWaitingIsNoOffence(t *testing.T) {
+	p := core.Policy{banning(core.PerUser(core.PerSecond(5).WithBurst(1)), core.Ban{After: 2, Within: time.Hour, For: time.Hour})}
+	waiting(t, p, func(t *testing.T, l *core.Limiter) {
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				if _, err := l.Wait(ctx, user("u")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		same(t, "reason of a denial after it", l.Check(ctx, user("u")).Reason, core.Quota)
+	})
 }

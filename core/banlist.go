@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -19,8 +20,8 @@ type BanLister interface {
 // ActiveBan is a caller who is banned at a level.
 type ActiveBan struct {
 	Level string
-	Route string // the override it counts in, as keys spell it; "" for the limiter's own policy
-	ID    string // who, as keys spell it: an address, or the hash of an identity
+	Route string // the override it counts in, or a hash of one that is long; "" for the limiter's own policy
+	ID    string // who: an address, or the hash of an identity
 	Until time.Time
 
 	key string
@@ -42,11 +43,19 @@ func (l *Limiter) Bans(ctx context.Context) ([]ActiveBan, error) {
 	for key, until := range found {
 		part := strings.Split(key, ":") // version and code, limiter, route, level, "ban", id
 		if len(part) == 6 && part[1] == name {
-			out = append(out, ActiveBan{part[3], part[2], part[5], until, key})
+			out = append(out, ActiveBan{part[3], plainPart(part[2]), plainPart(part[5]), until, key})
 		}
 	}
 	slices.SortFunc(out, func(a, b ActiveBan) int { return cmp.Or(b.Until.Compare(a.Until), cmp.Compare(a.key, b.key)) })
 	return out, nil
+}
+
+// plainPart is a part of a key as it was before it was escaped.
+func plainPart(s string) string {
+	if plain, err := url.PathUnescape(s); err == nil {
+		return plain
+	}
+	return s
 }
 
 // Lift ends bans that Bans has listed, and forgets how many there were before. Reset does so for a caller

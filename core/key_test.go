@@ -1,12 +1,15 @@
 package core_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/memstore"
 )
 
 // keyOf is the store key of a level for a request.
@@ -119,27 +122,48 @@ func TestSecretsAndLongKeysAreHashed(t *testing.T) {
 	}
 }
 
-// The longest names and numbers there are still make a key that every store takes.
+// The longest names and numbers there are still make a key that every store takes. Escaped, a longer endpoint
+// would be hashed.
 func TestKeysAreBounded(t *testing.T) {
-	name, route := strings.Repeat("n", 64), "GET /"+strings.Repeat("p", 59)
+	const endpoint = "/shop.v1.Items/"
+	name, route := strings.Repeat("n", 64), endpoint+strings.Repeat("p", 64-len(endpoint))
 	huge := core.Per(1e12, 1<<62-1).WithBurst(1e12 - 1)
-	level := core.PerKey(strings.Repeat("l", 64), fixed, huge, huge)
+	month := core.PerCalendar(1e12, core.Monthly, time.FixedZone(strings.Repeat("z", 64), 0))
+	late := core.Per(1e12, 1<<61/1000*1000).With(core.FixedWindow).WithOffset(1 << 60 / 1000 * 1000)
+	level := core.PerKey(strings.Repeat("l", 64), fixed, huge, huge, month, late)
 	tier := core.PerEndpoint(ok1)
 	tier.Name = strings.Repeat("e", 64)
-	tier.LimitsFor = func(*core.Request) []core.Limit { return []core.Limit{huge, huge} }
-	s := scripted()
+	tier.LimitsFor = func(*core.Request) []core.Limit { return []core.Limit{huge, huge, month, month, late, late} }
+	s := &spied{Store: memstore.New()}
+	defer s.Close()
 	p := core.Policy{level, tier}
 	base := limiter(t, s, p, core.WithName(name), core.WithRoute(route, p))
 	derived, err := base.With(p)
 	if err != nil {
 		t.Fatal(err)
 	}
+	longest := 0
 	for _, l := range []*core.Limiter{base, derived} {
 		l.Check(ctx, core.Request{Endpoint: route})
-		for _, b := range s.buckets(t) {
-			if len(b.Key) > 320 {
+		if len(s.seen) != 10 {
+			t.Errorf("%d buckets, want 10", len(s.seen))
+		}
+		for _, b := range s.seen {
+			if longest = max(longest, len(b.Key)); len(b.Key) > 384 {
 				t.Errorf("key of %d bytes: %s", len(b.Key), b.Key)
 			}
 		}
 	}
+	t.Logf("the longest key has %d bytes", longest)
+}
+
+// spied is a store that shows what it was asked for last.
+type spied struct {
+	*memstore.Store
+	seen []core.Bucket
+}
+
+func (s *spied) Take(ctx context.Context, b []core.Bucket, out []core.Outcome) error {
+	s.seen = slices.Clone(b)
+	return s.Store.Take(ctx, b, out)
 }

@@ -69,7 +69,7 @@ func (t Traits) runs(l Limit) error {
 
 // Bucket is one counter of one request: a limit of a level for one identity.
 type Bucket struct {
-	Key       string // printable, at most 320 bytes; equal keys are one bucket; it keeps the whole decision in memory: clone what is kept
+	Key       string // printable, at most 384 bytes; equal keys are one bucket; it keeps the whole decision in memory: clone what is kept
 	Limit     Limit  // valid, neither Unlimited nor BlockAll
 	Cost      int64  // units, 1 or more; may be above the capacity, which is then never admitted
 	Level     string // the level's name, for reports

@@ -11,10 +11,11 @@ import (
 // could pass, and with an error that names the reason when waiting does not help. The
 // decision is the last one made. Admitted by a leaky bucket is who is served: where its queue is
 // full, how long that will take shows when there is a place in it, and who has no time for it then
-// gives it back.
+// gives it back. To wait is no offence: what is refused meanwhile counts toward no Ban.
 func (l *Limiter) Wait(ctx context.Context, r Request) (Decision, error) {
 	for {
-		d := l.Check(ctx, r)
+		d := l.decide(ctx, r, l.store.Take, guardsCount)
+		l.observe(d)
 		wait := d.RetryAfter
 		switch {
 		case d.Allowed:

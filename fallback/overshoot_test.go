@@ -2,6 +2,7 @@ package fallback_test
 
 import (
 	"flag"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func (o outage) run(t *testing.T, fault string) {
 	server := redistest.Start(t)
 	during := time.Duration(o.flaps)*(o.down+o.well) + o.well
 	begin := time.Now().Add(4 * time.Second) // the replicas have counted each other by then
-	reports := launch(t, replicas, orders{server.Addr(), quota, burst, every, begin, begin.Add(during)})
+	reports := launch(t, slices.Repeat([]string{server.Addr()}, replicas), orders{Quota: quota, Burst: burst, Every: every, Begin: begin, Over: begin.Add(during)})
 	time.Sleep(time.Until(begin))
 	for range o.flaps {
 		time.Sleep(o.well)
@@ -61,7 +62,7 @@ func (o outage) run(t *testing.T, fault string) {
 	}
 	admitted, slowest := 0, time.Duration(0)
 	for i, r := range reports() {
-		t.Logf("replica %d: %+v", i, r)
+		t.Logf("replica %d: %v", i, r)
 		admitted += r.Admitted
 		slowest = max(slowest, r.Slowest)
 		if r.Counted != replicas || r.CountedLast != replicas {

@@ -20,6 +20,9 @@ import (
 // replicaEnv makes the test binary a replica of a service, instead of running tests.
 const replicaEnv = "TIERLIMIT_TEST_REPLICA"
 
+// trackEvery is how often a replica notes what it is.
+const trackEvery = 100 * time.Millisecond
+
 // orders is what a replica is told.
 type orders struct {
 	Addr        string
@@ -36,6 +39,29 @@ type report struct {
 	Counted, CountedLast  int // replicas, before the first request and after the last
 	Settled, Unsettled    uint64
 	Slowest               time.Duration
+	Track                 []moment
+	Changes               []change
+}
+
+// moment is what a replica was at an instant.
+type moment struct {
+	At       time.Time
+	Admitted int // so far
+	Degraded bool
+	Share    float64
+	Counted  int
+}
+
+// change is one of its breaker.
+type change struct {
+	At       time.Time
+	Degraded bool
+}
+
+// String leaves out what is too long to read.
+func (r report) String() string {
+	return fmt.Sprintf("%d of %d admitted; decided: %d shared, %d local, %d from memory; counted %d replicas at first and %d at last; %d buckets settled, %d not; slowest %v",
+		r.Admitted, r.Requests, r.Shared, r.Local, r.Cached, r.Counted, r.CountedLast, r.Settled, r.Unsettled, r.Slowest)
 }
 
 // replica serves one greedy client until it is over, and prints its report.
@@ -44,8 +70,14 @@ func replica(given string) {
 	if err := json.Unmarshal([]byte(given), &o); err != nil {
 		panic(err)
 	}
+	var r report
+	var mu sync.Mutex
 	client := redis.NewClient(&redis.Options{Addr: o.Addr})
-	s, err := fallback.New(redisstore.Must(client), fallback.WithLogger(discard))
+	s, err := fallback.New(redisstore.Must(client), fallback.WithLogger(discard), fallback.WithOnChange(func(c fallback.Change) {
+		mu.Lock()
+		defer mu.Unlock()
+		r.Changes = append(r.Changes, change{c.At, c.Degraded})
+	}))
 	if err != nil {
 		panic(err)
 	}
@@ -54,11 +86,17 @@ func replica(given string) {
 		panic(err)
 	}
 	time.Sleep(time.Until(o.Begin))
-	r := report{Counted: s.Health().Replicas}
-	var mu sync.Mutex
+	r.Counted = s.Health().Replicas
 	var wg sync.WaitGroup
-	tick := time.NewTicker(o.Every)
-	for ; time.Now().Before(o.Over); <-tick.C {
+	tick, next := time.NewTicker(o.Every), o.Begin
+	for now := time.Now(); now.Before(o.Over); now = <-tick.C {
+		if !now.Before(next) {
+			next = next.Add(trackEvery)
+			h := s.Health()
+			mu.Lock()
+			r.Track = append(r.Track, moment{now, r.Admitted, h.Degraded, h.Share, h.Replicas})
+			mu.Unlock()
+		}
 		wg.Go(func() {
 			start := time.Now()
 			d := l.Check(context.Background(), user)
@@ -82,22 +120,25 @@ func replica(given string) {
 	}
 	wg.Wait()
 	h := s.Health()
+	r.Track = append(r.Track, moment{o.Over, r.Admitted, h.Degraded, h.Share, h.Replicas})
 	r.CountedLast, r.Settled, r.Unsettled = h.Replicas, h.Settled, h.Unsettled
 	_ = s.Close()
 	_ = client.Close()
 	_ = json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// launch starts replicas as processes of their own. The function that it returns waits for their reports.
-func launch(t *testing.T, n int, o orders) func() []report {
+// launch starts replicas as processes of their own, each with its own way to Redis. The function that it returns
+// waits for their reports.
+func launch(t *testing.T, addrs []string, o orders) func() []report {
 	t.Helper()
-	given, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reports, failed := make([]report, n), make([]error, n)
+	reports, failed := make([]report, len(addrs)), make([]error, len(addrs))
 	var wg sync.WaitGroup
-	for i := range n {
+	for i := range addrs {
+		o.Addr = addrs[i]
+		given, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Env = append(os.Environ(), replicaEnv+"="+string(given))
 		cmd.Stderr = os.Stderr

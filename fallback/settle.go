@@ -103,6 +103,9 @@ func (s *Store) draw(b *breaker, lost, final bool) {
 // nothing: two clocks are read, one after the other.
 func (s *Store) admitted(e *owing, lost bool) core.Owed {
 	local, out, now := s.scaled(&e.bucket), make([]core.Outcome, 1), s.now()
+	if !s.local.Has(local) {
+		return core.Owed{} // what it was admitted is in a bucket that it shares
+	}
 	if s.local.Peek(context.Background(), []core.Bucket{local}, out) != nil {
 		return core.Owed{}
 	}

@@ -384,3 +384,34 @@ func (n *settlingNodes) DebitOnce(ctx context.Context, id string, owed []core.Ow
 	}
 	return n.settler.DebitOnce(ctx, id, owed)
 }
+
+// A bucket without room in the local half has nothing of its own that could be charged: what it shares with others
+// is not its debt.
+func TestWhatOthersSharedIsNotCharged(t *testing.T) {
+	const room = 256
+	shared := newSettler()
+	s := wrap(t, shared, fallback.WithReplicas(1), fallback.WithLocalEntries(room))
+	trip(t, s, shared)
+	for i := range 40 * room {
+		take(t, s, core.Bucket{Key: fmt.Sprint("filler", i), Limit: core.PerDay(1), Cost: 1, Level: "filler"})
+	}
+	victim, other := at("victim", core.Local, 100, 1), at("other", core.Local, 100, 99)
+	victim.Level, other.Level = "user", "user"
+	for _, b := range []core.Bucket{victim, other} {
+		if !take(t, s, b)[0].Charged {
+			t.Fatalf("%s is not admitted", b.Key)
+		}
+	}
+	if take(t, s, victim)[0].Admits {
+		t.Fatal("the two have a bucket each, want them to share one")
+	}
+	comeBack(t, s, shared)
+	if h := s.Health(); h.Settled < room/2 {
+		t.Errorf("%d buckets charged, want those with room", h.Settled)
+	}
+	for _, b := range []core.Bucket{victim, other} {
+		if left := shared.left(b); left != 100 {
+			t.Errorf("%d left of %s, want 100", left, b.Key)
+		}
+	}
+}

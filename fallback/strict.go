@@ -44,6 +44,9 @@ func (c *check) hold(ctx context.Context) error {
 	if err := half.ask(ctx, c.store.whole); err != nil {
 		return err
 	}
+	if half.refused() && c.crowded(st) {
+		return nil
+	}
 	if !half.refused() {
 		for i, at := range st.at {
 			c.out[at].Held = st.out[i].Receipt
@@ -61,6 +64,17 @@ func (c *check) hold(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// crowded reports whether the whole limits refuse for want of room alone, while the shared store has decided:
+// a flood of keys must not keep everybody else out while that is well.
+func (c *check) crowded(st strict) bool {
+	for i, at := range st.at {
+		if !st.out[i].Admits && (c.out[at].Source != core.FromShared || c.store.whole.Has(st.buckets[i])) {
+			return false
+		}
+	}
+	return true
 }
 
 // giveBackLocal undoes what the local half charged for a request that is refused after all.

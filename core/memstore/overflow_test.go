@@ -85,3 +85,28 @@ func TestKeysWithoutRoomShareOneCountedBucket(t *testing.T) {
 		t.Errorf("after one unit's time: admitted %v, %v, want one of two", a, b)
 	}
 }
+
+func TestOnlyEntriesAreABucketsOwn(t *testing.T) {
+	s, c := frozen(t, memstore.WithMaxEntries(room))
+	for _, l := range []core.Limit{core.PerMinute(10), core.PerMinute(10).With(core.SlidingLog)} {
+		b := bucket("b"+l.Algorithm.String(), l, 1)
+		if s.Has(b) {
+			t.Errorf("%v: an entry of a key never seen", l)
+		}
+		take(t, s, b)
+		if !s.Has(b) {
+			t.Errorf("%v: no entry of what was charged", l)
+		}
+	}
+	fill(t, s, core.PerHour(1))
+	late := bucket("late", core.PerMinute(10), 10)
+	take(t, s, late)
+	if o := peek(t, s, late); o.Remaining != 0 || s.Has(late) {
+		t.Errorf("%+v, has an entry: %v; want the debt of a shared bucket", o, s.Has(late))
+	}
+	c.advance(time.Hour)
+	late.Cost = 1
+	if take(t, s, late); !s.Has(late) {
+		t.Error("no entry though there is room again")
+	}
+}

@@ -41,7 +41,8 @@ type Store struct {
 type Option func(*Store) error
 
 // WithMaxEntries bounds how many buckets are remembered at once, 256 or more; the default is
-// 1048576. A bucket that is full again needs no entry.
+// 1048576. A bucket that is full again needs no entry. A sliding log counts as one for each charge in it
+// besides; one that is there may grow to its quota though there is no room for others.
 func WithMaxEntries(n int) Option {
 	return func(s *Store) error {
 		if n < leastShards {
@@ -126,6 +127,19 @@ type Stats struct {
 // Stats reads the counters.
 func (s *Store) Stats() Stats {
 	return Stats{Entries: s.entries(), Overflowed: s.overflow.met.Load()}
+}
+
+// Has reports whether a bucket has an entry of its own. One that has none owes nothing, though Peek may tell of a
+// debt: that of the bucket which keys without room share.
+func (s *Store) Has(b core.Bucket) bool {
+	var sl slot
+	if s.aim(&sl, &b, s.clock()) != nil {
+		return false
+	}
+	sh := &s.shards[sl.shard]
+	sh.lock()
+	defer sh.mu.Unlock()
+	return sl.in(sh)
 }
 
 // Close ends the sweeper. Closing twice is harmless.

@@ -128,3 +128,25 @@ tierlimit_unsettled_buckets_total 0
 		t.Error(err)
 	}
 }
+
+type unwell struct{ health core.Health }
+
+func (u unwell) Health() core.Health { return u.health }
+
+func TestFailuresAreCountedByFault(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	if err := prommetrics.Fallback(reg, unwell{core.Health{Failures: core.FailureCounts{Store: 1, Config: 2, Request: 3, Caller: 4}}}); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+# HELP tierlimit_store_failures_total Requests that the shared store did not answer, by whose fault it was.
+# TYPE tierlimit_store_failures_total counter
+tierlimit_store_failures_total{fault="caller"} 4
+tierlimit_store_failures_total{fault="config"} 2
+tierlimit_store_failures_total{fault="request"} 3
+tierlimit_store_failures_total{fault="store"} 1
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "tierlimit_store_failures_total"); err != nil {
+		t.Error(err)
+	}
+}

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -46,8 +47,11 @@ func (s *Store) scanBans(ctx context.Context, client Client, out map[string]time
 		}
 		for _, key := range keys {
 			value := redis.NewStringCmd(ctx, "get", key)
-			if err := client.Process(ctx, value); err != nil {
+			switch err := client.Process(ctx, value); {
+			case errors.Is(err, redis.Nil), redis.HasErrorPrefix(err, "WRONGTYPE"):
 				continue // it is gone, or none of ours
+			case err != nil:
+				return fmt.Errorf("redisstore: get: %w", err)
 			}
 			if until, ok := s.banOf(value.Val()); ok {
 				out[s.bare(key)] = until

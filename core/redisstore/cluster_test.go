@@ -28,6 +28,7 @@ func TestCluster(t *testing.T) {
 		{"tags", tagsAgree},
 		{"spread", keysSpread},
 		{"exact", exactOverCluster},
+		{"processes", processesOverCluster},
 		{"all or nothing", refusalGivesBack},
 		{"scripts", eachNodeLearnsTheScript},
 		{"no map", mapUnknown},

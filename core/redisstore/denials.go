@@ -52,15 +52,17 @@ func (d *denials) track(c *call) {
 	}
 }
 
-// refuses answers a request of which a bucket is known to hold too little. Requests with a bucket in
-// shadow are not answered: that one would have to be charged. Where denials are counted, only a ban
-// is an answer.
+// refuses answers a request of which a bucket is known to hold too little, unless another of which
+// nothing is known could be empty for longer: who is told to wait must not be refused by that one then.
+// Requests with a bucket in shadow are not answered: that one would have to be charged. Where denials
+// are counted, only a ban is an answer.
 func (d *denials) refuses(buckets []core.Bucket, out []core.Outcome) bool {
 	table := d.table.Load()
 	if table == nil {
 		return false
 	}
 	now, found, counted := d.now(), false, false
+	var told, possible time.Duration
 	for i := range buckets {
 		counted = counted || buckets[i].Limit.Ban() != core.Ban{}
 	}
@@ -70,13 +72,18 @@ func (d *denials) refuses(buckets []core.Bucket, out []core.Outcome) bool {
 			return false
 		}
 		out[i] = core.Outcome{Source: core.FromCache, Skipped: true}
+		var known, refused bool
 		if o, ok := d.recall(table, maphash.String(d.seed, b.Key), now); ok {
-			// What else is known is told beside a ban: a bucket may be empty for longer than that lasts.
-			refused := o.tell(b, now, &out[i])
-			found = found || (refused && (!counted || b.Limit.Ban() != core.Ban{}))
+			known, refused = o.tell(b, now, &out[i])
 		}
+		if !known {
+			possible = max(possible, longest(b))
+		}
+		// What else is known is told beside a ban: a bucket may be empty for longer than that lasts.
+		told = max(told, out[i].RetryAfter)
+		found = found || (refused && (!counted || b.Limit.Ban() != core.Ban{}))
 	}
-	return found
+	return found && possible <= told
 }
 
 func (d *denials) recall(table *memories, hash uint64, now int64) (owed, bool) {
@@ -109,7 +116,14 @@ func (d *denials) learn(c *call) {
 		if !known && admitted {
 			continue
 		}
-		d.keep(m, u, u.owes(c.charged(u, admitted)), c.since, now)
+		charged := c.charged(u, admitted)
+		if charged && u.wide != nil {
+			if known {
+				m.check.Store(0) // what is left has not been worked out yet
+			}
+			continue
+		}
+		d.keep(m, u, u.owes(charged), c.since, now)
 	}
 }
 

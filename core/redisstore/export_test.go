@@ -1,5 +1,21 @@
 package redisstore
 
+import "github.com/redis/go-redis/v9"
+
+// AddHook has a hook see every call. A hook of the client that New was given sees none: go-redis leaves them out of
+// the copy with time-outs of its own. The nodes of a Cluster are those that are known by now.
+func (s *Store) AddHook(h redis.Hook) {
+	if s.cluster == nil {
+		s.client.(*redis.Client).AddHook(h)
+		return
+	}
+	s.cluster.mu.Lock()
+	defer s.cluster.mu.Unlock()
+	for _, n := range s.cluster.nodes {
+		n.client.AddHook(h)
+	}
+}
+
 // Queue tells how many calls are under way and in time, how many are given up but have not
 // returned, and how many checks wait for a call: of all nodes.
 func (s *Store) Queue() (flights, overdue, waiting int) {
@@ -35,6 +51,9 @@ func (s *Store) ClusterKey(key string) string { return s.cluster.prefixes[tagOf(
 
 // Tags are the hash tags of a Cluster's keys.
 func Tags() []string { return tagNames[:] }
+
+// TagOf is which of the tags a key has.
+func TagOf(key string) uint8 { return tagOf(key) }
 
 // SlotOf is the slot of a hash tag.
 func SlotOf(tag string) int { return slotOf(tag) }

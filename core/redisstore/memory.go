@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -72,15 +73,15 @@ func (m *memory) store(hash uint64, o owed) {
 	m.check.Store(hash ^ full ^ since ^ late)
 }
 
-// tell fills in what is known of a bucket and reports whether it holds too little.
-func (o owed) tell(b *core.Bucket, now int64, out *core.Outcome) bool {
+// tell fills in what is known of a bucket, if anything is, and reports whether it holds too little.
+func (o owed) tell(b *core.Bucket, now int64, out *core.Outcome) (known, refuses bool) {
 	if !counter.Plain(b.Limit) {
 		return o.tellUnit(b, now, out)
 	}
 	rate, err := tokenbucket.Compile(b.Limit.Quota, b.Limit.Period, b.Limit.Capacity())
 	least := max(rate.Ticks(o.full-now), 0)
 	if err != nil || least > rate.Capacity {
-		return false // the limit has been lowered, and what is owed too
+		return false, false // the limit has been lowered, and what is owed too
 	}
 	most, cost := min(-rate.Ticks(now-o.full-o.late), rate.Capacity), rate.Cost(b.Cost)
 	most = max(most, 0)
@@ -89,16 +90,31 @@ func (o owed) tell(b *core.Bucket, now int64, out *core.Outcome) bool {
 		out.RetryAfter = rate.Wait(most, cost)
 	}
 	out.Remaining, out.ResetAfter = rate.Remaining(most), rate.Next(most)
-	return !rate.Admits(least, cost)
+	return true, !rate.Admits(least, cost)
 }
 
 // tellUnit is tell for a bucket of which it is known when it has one unit again: nothing is known of a
-// higher cost.
-func (o owed) tellUnit(b *core.Bucket, now int64, out *core.Outcome) bool {
-	if b.Cost != 1 || o.full <= now || o.print != printOf(&b.Limit) {
-		return false
+// higher cost, nor of how much there is beside that unit.
+func (o owed) tellUnit(b *core.Bucket, now int64, out *core.Outcome) (known, refuses bool) {
+	if b.Cost != 1 || o.print != printOf(&b.Limit) {
+		return false, false
+	}
+	if o.full <= now {
+		return true, false
 	}
 	wait := time.Duration(o.full + o.late - now)
 	out.Skipped, out.RetryAfter, out.ResetAfter = false, wait, wait
-	return true
+	return true, true
+}
+
+// longest is how long a bucket of which nothing is known may have to be waited for.
+func longest(b *core.Bucket) time.Duration {
+	if !counter.Plain(b.Limit) {
+		return math.MaxInt64
+	}
+	rate, err := tokenbucket.Compile(b.Limit.Quota, b.Limit.Period, b.Limit.Capacity())
+	if err != nil {
+		return math.MaxInt64
+	}
+	return rate.Wait(rate.Capacity, rate.Cost(b.Cost))
 }

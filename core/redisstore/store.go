@@ -57,7 +57,8 @@ type Store struct {
 }
 
 // New makes a store over client, which stays the caller's to configure and to close. No option
-// of it has to be changed. New does no I/O, so a service starts while Redis is away.
+// of it has to be changed. New does no I/O, so a service starts while Redis is away. Hooks that were
+// added to client, such as those of tracing, do not see the store's calls, of which each carries many checks.
 func New(client Client, opts ...Option) (*Store, error) {
 	s := &Store{client: client, budget: 50 * time.Millisecond, prefix: "tierlimit:"}
 	s.denials.age = int64(defaultDenyAge)

@@ -92,17 +92,15 @@ func (u *unit) admits() bool {
 }
 
 // owes is how long from the answer on something is known to be missing: until the bucket is full, or,
-// where it is more than an instant, until it has one unit.
+// where it is more than an instant and was not charged, until it has one unit.
 func (u *unit) owes(charged bool) time.Duration {
 	switch {
-	case u.wide == nil && charged:
-		return u.rate.Duration(u.debt + u.cost)
-	case u.wide == nil:
-		return u.rate.Duration(u.debt)
+	case u.wide != nil:
+		return u.wide.lacks
 	case charged:
-		return 0 // what is left has not been worked out yet
+		return u.rate.Duration(u.debt + u.cost)
 	}
-	return u.wide.lacks
+	return u.rate.Duration(u.debt)
 }
 
 // print is that of a limit by which something is remembered that is not true of another.

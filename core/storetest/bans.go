@@ -53,6 +53,19 @@ var banTests = map[string]func(*testing.T, *harness){
 		equal(t, "the first ban anew", l.is(t, "ann", core.Banned).ResetAfter, time.Minute)
 	},
 
+	"a ban that is shorter than the span of its denials is remembered for that span": func(t *testing.T, h *harness) {
+		l := h.banning(t, core.Ban{After: 1, Within: time.Hour, For: time.Minute, Multiply: 2, Max: 8 * time.Minute})
+		l.is(t, "ann", core.None)
+		for _, row := range []struct{ ban, peace time.Duration }{
+			{time.Minute, 59 * time.Minute}, {2 * time.Minute, time.Hour - time.Microsecond}, {4 * time.Minute, time.Hour}, {time.Minute, time.Hour}, {time.Minute, 0},
+		} {
+			for l.Check(context.Background(), core.Request{User: "ann"}).Allowed { // what has come back meanwhile
+			}
+			equal(t, "ban", l.is(t, "ann", core.Banned).ResetAfter, row.ban)
+			h.Clock.Advance(row.ban + row.peace)
+		}
+	},
+
 	"a ban charges nothing at other levels, and refuses whatever the bucket holds": func(t *testing.T, h *harness) {
 		l := h.banning(t, core.Ban{After: 1, Within: time.Hour, For: 2 * time.Hour}, core.Global(core.PerDay(100)))
 		l.is(t, "ann", core.None)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/internal/ledger"
 )
 
 // calendarTests: days, weeks and months are as long as they are.
@@ -48,7 +49,7 @@ var calendarTests = map[string]func(*testing.T, *harness){
 // so long.
 func (h *harness) wholeWindow(t *testing.T, b core.Bucket, long time.Duration) {
 	t.Helper()
-	start, end := window(b.Limit, h.Clock.Now())
+	start, end := ledger.Window(b.Limit, h.Clock.Now())
 	equal(t, b.Level+": length", end.Sub(start), long)
 	equal(t, b.Level+": admitted", h.spend(t, b, 5), 3)
 	o := h.take(t, b)[0]

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/internal/ledger"
 )
 
 // everyChangeTests: what else moves a bucket of any algorithm.
@@ -95,12 +96,12 @@ var everyChangeTests = map[string]func(*testing.T, *harness){
 		left := h.left(t, b)
 		b.Limit = l
 		equal(t, "admitted after toggling", h.take(t, b)[0].Admits, false)
-		most := time.Duration(l.Capacity()) * unitTime(l)
+		most := time.Duration(l.Capacity()) * ledger.UnitTime(l)
 		if l.Algorithm == core.SlidingWindow {
 			most = 2 * l.Period
 		}
 		if l.Step() > 0 {
-			most = time.Duration(ceil(l.Capacity(), l.Step())) * l.Interval()
+			most = time.Duration((l.Capacity()+l.Step()-1)/l.Step()) * l.Interval()
 		}
 		if l.Calendar() != core.NoCalendar {
 			most = 31 * day

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/internal/ledger"
 )
 
 // leakyTests: what a leaky bucket says of when to serve. They are skipped by stores without one.
 var leakyTests = map[string]func(*testing.T, *harness){
 	"a leaky bucket spaces what it admits": having(core.LeakyBucket, func(t *testing.T, h *harness) {
 		b := bucket("b", core.Per(3, 7*time.Second).WithBurst(5).With(core.LeakyBucket))
-		unit, due := unitTime(b.Limit), time.Duration(0)
+		unit, due := ledger.UnitTime(b.Limit), time.Duration(0)
 		start := h.Clock.Now()
 		for i := range 30 {
 			o := h.take(t, b)[0]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/internal/ledger"
 )
 
 // rates are those at the edges of what numbers hold.
@@ -79,7 +80,7 @@ func (h *harness) greedy(t *testing.T, l core.Limit) {
 	t.Helper()
 	b := bucket("greedy "+l.String(), l)
 	h.debit(t, costing(b, 1<<62))
-	_, edge := window(l, h.Clock.Now())
+	_, edge := ledger.Window(l, h.Clock.Now())
 	h.Clock.Advance(edge.Sub(h.Clock.Now()))
 	if l.Algorithm == core.TokenBucket || l.Algorithm == core.LeakyBucket {
 		h.debit(t, costing(b, 1<<62))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/internal/ledger"
 )
 
 // trial is one random story, and a ledger of each key.
@@ -20,7 +21,7 @@ type trial struct {
 	began   time.Time
 	keys    []string
 	limits  [][]core.Limit
-	ledgers []ledger
+	ledgers []ledger.Ledger
 	paid    []paid
 	wait    time.Duration // that one of the latest answers told
 }
@@ -30,7 +31,7 @@ type paid struct {
 	key     int
 	bucket  core.Bucket
 	outcome core.Outcome
-	entry   *entry
+	entry   *ledger.Entry
 }
 
 var modelTests = map[string]func(*testing.T, *harness){
@@ -59,7 +60,7 @@ func tell(t *testing.T, h *harness, seed uint64, stories int, of ...kind) {
 				s.limits = append(s.limits, k.limits(s.r))
 			}
 		}
-		s.ledgers = make([]ledger, len(s.keys))
+		s.ledgers = make([]ledger.Ledger, len(s.keys))
 		for step := 0; step < 50 && !s.late(); step++ {
 			s.step()
 			if t.Failed() {
@@ -96,9 +97,9 @@ func (s *trial) gap() time.Duration {
 	near := []time.Duration{-time.Microsecond, -1, 0, 0, 1, time.Microsecond}[s.r.IntN(6)]
 	switch s.r.IntN(7) {
 	case 0:
-		return unitTime(l)
+		return ledger.UnitTime(l)
 	case 1:
-		_, end := window(l, s.h.Clock.Now())
+		_, end := ledger.Window(l, s.h.Clock.Now())
 		return max(end.Sub(s.h.Clock.Now())+near, 0)
 	case 2, 3:
 		return max(s.wait+near, 0)
@@ -107,5 +108,5 @@ func (s *trial) gap() time.Duration {
 	case 5:
 		return time.Duration(s.r.Int64N(int64(l.Period) * 3))
 	}
-	return time.Duration(s.r.Int64N(int64(unitTime(l)) + 1))
+	return time.Duration(s.r.Int64N(int64(ledger.UnitTime(l)) + 1))
 }

@@ -82,7 +82,7 @@ var shapeTests = map[string]func(*testing.T, *harness){
 		} {
 			fine, coarse := bucket(name, row.fine), bucket(name, row.coarse)
 			h.spend(t, fine, 300)
-			equal(t, name+": left of the coarse", h.left(t, coarse), years.Burst-ceil(row.owed, 60))
+			equal(t, name+": left of the coarse", h.left(t, coarse), years.Burst-(row.owed+59)/60)
 			h.take(t, coarse)
 			equal(t, name+": left of the fine", h.left(t, fine), 600-60-row.owed)
 		}

@@ -36,7 +36,7 @@ func (s *trial) judge(charge bool) {
 	now, all := s.h.Clock.Now(), true
 	want := make([]core.Outcome, len(keys))
 	for i, k := range keys {
-		want[i] = s.ledgers[k].read(buckets[i].Limit, now, buckets[i].Cost)
+		want[i] = s.ledgers[k].Read(buckets[i].Limit, now, buckets[i].Cost, core.Outcome{})
 		all = all && (want[i].Admits || buckets[i].Shadow)
 	}
 	got, what := []core.Outcome(nil), "peek"
@@ -48,12 +48,12 @@ func (s *trial) judge(charge bool) {
 	for i, k := range keys {
 		b, g := buckets[i], &s.ledgers[k]
 		if charge && got[i].Source != core.FromCache { // from which nothing was asked
-			g.note("judged", b.Limit, now, 0, nil)
+			g.Note("judged", b.Limit, now, 0, nil)
 		}
 		if charge && want[i].Admits && (all || b.Shadow) {
-			p := paid{k, b, got[i], g.charge(b.Limit, now, b.Cost)}
+			p := paid{k, b, got[i], g.Charge(b.Limit, now, b.Cost)}
 			delay := want[i].Delay
-			want[i] = g.read(b.Limit, now, 1)
+			want[i] = g.Read(b.Limit, now, 1, core.Outcome{})
 			want[i].Admits, want[i].Charged, want[i].Delay, want[i].RetryAfter = true, true, delay, 0
 			s.paid = append(s.paid, p)
 		}
@@ -81,7 +81,7 @@ func (s *trial) debit() {
 	keys, buckets := s.buckets()
 	s.h.debit(s.t, buckets...)
 	for i, k := range keys {
-		s.ledgers[k].note("debited", buckets[i].Limit, s.h.Clock.Now(), buckets[i].Cost, nil)
+		s.ledgers[k].Note("debited", buckets[i].Limit, s.h.Clock.Now(), buckets[i].Cost, nil)
 	}
 }
 
@@ -92,7 +92,7 @@ func (s *trial) refund() {
 	s.paid = slices.Delete(s.paid, i, i+1)
 	p.bucket.Cost = 1 + s.r.Int64N(p.bucket.Cost)
 	s.h.refund(s.t, []core.Bucket{p.bucket}, []core.Outcome{p.outcome})
-	s.ledgers[p.key].note("refunded", p.bucket.Limit, s.h.Clock.Now(), p.bucket.Cost, p.entry)
+	s.ledgers[p.key].Note("refunded", p.bucket.Limit, s.h.Clock.Now(), p.bucket.Cost, p.entry)
 }
 
 // reset forgets the charges too: to give one back would give back another's.
@@ -102,18 +102,7 @@ func (s *trial) reset() {
 		s.t.Fatalf("Reset: %v", err)
 	}
 	for i, k := range keys {
-		s.ledgers[k].note("reset", buckets[i].Limit, s.h.Clock.Now(), 0, nil)
+		s.ledgers[k].Note("reset", buckets[i].Limit, s.h.Clock.Now(), 0, nil)
 		s.paid = slices.DeleteFunc(s.paid, func(p paid) bool { return p.key == k })
 	}
-}
-
-// String tells the latest entries.
-func (g ledger) String() (text string) {
-	for _, e := range g[max(len(g)-12, 0):] {
-		text += fmt.Sprintf("\n%d %s %d of %v", e.at.UnixNano(), e.what, e.units, e.limit)
-		if e.of != nil {
-			text += fmt.Sprintf(" charged at %d", e.of.at.UnixNano())
-		}
-	}
-	return text
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/internal/ledger"
 )
 
 // arrival is what was admitted at an instant.
@@ -30,7 +31,7 @@ func (h *harness) arrive(t *testing.T, b core.Bucket, look func(before []arrival
 		case 0:
 			h.Clock.Advance(time.Duration(r.Int64N(int64(b.Limit.Period))))
 		case 1:
-			_, end := window(b.Limit, h.Clock.Now())
+			_, end := ledger.Window(b.Limit, h.Clock.Now())
 			h.Clock.Advance(end.Sub(h.Clock.Now()) - time.Microsecond)
 		case 2:
 			h.Clock.Advance(h.peek(t, x)[0].RetryAfter)
@@ -97,7 +98,7 @@ var windowTests = map[string]func(*testing.T, *harness){
 		b := bucket("b", l)
 		admitted := h.arrive(t, b, func(before []arrival) {
 			now := h.Clock.Now()
-			start, _ := window(l, now)
+			start, _ := ledger.Window(l, now)
 			gone := float64(now.Sub(start)) / float64(l.Period)
 			last, within := int64(0), int64(0)
 			for _, a := range before {
@@ -125,7 +126,7 @@ var windowTests = map[string]func(*testing.T, *harness){
 				continue
 			}
 			b := bucket(s.name, l)
-			_, end := window(l, h.Clock.Now())
+			_, end := ledger.Window(l, h.Clock.Now())
 			h.Clock.Advance(end.Sub(h.Clock.Now()))
 			out := h.take(t, costing(b, 2))
 			h.Clock.Advance(40 * day)

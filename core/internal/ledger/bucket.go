@@ -1,4 +1,4 @@
-package storetest
+package ledger
 
 import (
 	"time"
@@ -7,24 +7,24 @@ import (
 )
 
 // debt is the time that it takes to pay off what was charged to a bucket that refills continuously.
-func (g ledger) debt(l core.Limit, now time.Time) time.Duration {
+func (g Ledger) debt(l core.Limit, now time.Time) time.Duration {
 	if l.Algorithm != core.TokenBucket && l.Algorithm != core.LeakyBucket || l.Step() > 0 {
 		return 0
 	}
 	var full time.Time // when it is full
 	known := false     // until it was full for long
 	begin := func(l core.Limit, at time.Time) (capacity time.Duration) {
-		capacity = unitTime(l) * time.Duration(l.Capacity())
+		capacity = UnitTime(l) * time.Duration(l.Capacity())
 		if known && l.Start() < l.Capacity() && !at.Before(full.Add(capacity)) {
 			known = false
 		}
 		if !known {
-			known, full = true, at.Add(unitTime(l)*time.Duration(l.Capacity()-l.Start()))
+			known, full = true, at.Add(UnitTime(l)*time.Duration(l.Capacity()-l.Start()))
 		}
 		return capacity
 	}
 	for _, e := range g {
-		capacity, cost := begin(e.limit, e.at), unitTime(e.limit)*time.Duration(e.units)
+		capacity, cost := begin(e.limit, e.at), UnitTime(e.limit)*time.Duration(e.units)
 		if e.what == "judged" { // to be looked at is not to be used
 			full = earlier(full, e.at.Add(capacity))
 			continue
@@ -64,7 +64,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // owedInSteps is debt in units for a bucket that gets several at once.
-func (g ledger) owedInSteps(l core.Limit, now time.Time) int64 {
+func (g Ledger) owedInSteps(l core.Limit, now time.Time) int64 {
 	if l.Step() == 0 {
 		return 0
 	}
@@ -105,7 +105,7 @@ func (g ledger) owedInSteps(l core.Limit, now time.Time) int64 {
 }
 
 // unpaid is how many units of those owed right after a charge time has not given back.
-func (of *entry) unpaid(now time.Time) int64 {
+func (of *Entry) unpaid(now time.Time) int64 {
 	every := of.limit.Interval().Microseconds()
 	return max(of.owed-(now.UnixMicro()/every-of.at.UnixMicro()/every)*of.limit.Step(), 0)
 }
