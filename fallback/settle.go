@@ -82,10 +82,11 @@ func (s *Store) draw(b *breaker, lost, final bool) {
 			e.node = p
 			return false
 		}
-		if lost {
+		owed, told := s.admitted(e, lost)
+		if lost && told {
 			whole[e.bucket.Key] = true
 		}
-		if owed := s.admitted(e, lost); owed.Time > 0 {
+		if owed.Time > 0 {
 			nodes[p] = append(nodes[p], owed)
 		}
 		return final
@@ -100,14 +101,14 @@ func (s *Store) draw(b *breaker, lost, final bool) {
 
 // admitted is what a bucket owes beyond what it owed before the outage, in the time of the shared limit;
 // all that it owes if that was lost. From now on it counts as owed before. Less than half a unit is
-// nothing: two clocks are read, one after the other.
-func (s *Store) admitted(e *owing, lost bool) core.Owed {
+// nothing: two clocks are read, one after the other. Of some buckets it cannot be told.
+func (s *Store) admitted(e *owing, lost bool) (owed core.Owed, told bool) {
 	local, out, now := s.scaled(&e.bucket), make([]core.Outcome, 1), s.now()
 	if !s.local.Has(local) {
-		return core.Owed{} // what it was admitted is in a bucket that it shares
+		return core.Owed{}, false // what it was admitted is in a bucket that it shares
 	}
 	if s.local.Peek(context.Background(), []core.Bucket{local}, out) != nil {
-		return core.Owed{}
+		return core.Owed{}, false
 	}
 	debt, _ := owes(&local.Limit, &out[0])
 	full := now + debt
@@ -116,10 +117,10 @@ func (s *Store) admitted(e *owing, lost bool) core.Owed {
 	}
 	unit, ok := unitOf(&local.Limit)
 	if !ok || debt < (unit+1)/2 {
-		return core.Owed{}
+		return core.Owed{}, true
 	}
 	e.base = full
-	return core.Owed{Bucket: e.bucket, Time: sharedTime(&local.Limit, &e.bucket.Limit, debt)}
+	return core.Owed{Bucket: e.bucket, Time: sharedTime(&local.Limit, &e.bucket.Limit, debt)}, true
 }
 
 // tidy makes room for buckets that an outage touches by dropping those of which nothing is left to be

@@ -3,6 +3,7 @@ package fallback
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/memstore"
@@ -40,6 +41,34 @@ func TestALossIsOfOneNode(t *testing.T) {
 	}
 	if n := s.ledger.size.Load(); n != 0 {
 		t.Errorf("%d buckets are still noted", n)
+	}
+}
+
+// What has been drawn is dropped for the whole debt only where that can still be told.
+func TestALossDropsOnlyWhatIsDrawnAgain(t *testing.T) {
+	s, err := New(answers{memstore.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := core.Bucket{Key: "k", Limit: core.PerHour(10), Cost: 5}
+	local := s.scaled(&b)
+	s.prepare(&b, &local, errDegraded)
+	if err := s.local.Take(context.Background(), []core.Bucket{local}, make([]core.Outcome, 1)); err != nil {
+		t.Fatal(err)
+	}
+	node := s.breaker("")
+	s.draw(node, false, false)
+	s.draw(node, true, false)
+	if q := s.settlement.queue(""); len(q.batches) != 1 || q.batches[0].owed[0].Time < 25*time.Minute {
+		t.Fatalf("to be charged: %+v, want the whole debt once", q.batches)
+	}
+	if err := s.local.Reset(context.Background(), []core.Bucket{local}); err != nil {
+		t.Fatal(err)
+	}
+	s.draw(node, true, false)
+	if q := s.settlement.queue(""); len(q.batches) != 1 {
+		t.Errorf("%d batches are to be charged, want the one of which no more is known", len(q.batches))
 	}
 }
 
