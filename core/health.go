@@ -12,7 +12,7 @@ type Health struct {
 	Assumed        bool          // Share was neither given nor counted: it takes this replica to be the only one
 	LocalDecisions uint64        // requests with a level decided locally, since the start
 	Settled        uint64        // buckets charged for what was admitted without the shared store, since the start
-	Unsettled      uint64        // buckets that could not be: there was no room to note them, or it was refused
+	Unsettled      uint64        // buckets that could not be: there was no room to note them (once an outage, a few fewer where they are many), or it was refused
 	Failures       FailureCounts // requests that the shared store did not answer, since the start
 }
 

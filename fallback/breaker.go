@@ -27,6 +27,7 @@ type breaker struct {
 	partition string
 	cause     atomic.Pointer[error]
 	explained atomic.Bool  // a probe's error has been logged in this outage
+	replaced  atomic.Bool  // no key lives here any more
 	since     atomic.Int64 // when degraded last changed, in Unix nanoseconds; 0: never
 	until     atomic.Int64 // the end of the hand-over, by the store's clock
 	witness   witness
@@ -47,13 +48,14 @@ func (s *Store) breaker(partition string) *breaker {
 		ReadyToTrip:  trips,
 		IsExcluded:   excluded,
 		OnStateChange: func(_ string, from, to gobreaker.State) {
-			// This runs under the library's lock: note it, and leave the rest to the prober.
+			// This runs under the library's lock: note it, and leave the rest to others.
 			switch {
 			case from == gobreaker.StateClosed && to == gobreaker.StateOpen:
 				b.degraded.Store(true)
 				s.startProbe(b)
 			case to == gobreaker.StateClosed:
 				b.degraded.Store(false)
+				s.changed(b, false)
 			}
 		},
 	})

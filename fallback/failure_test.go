@@ -165,10 +165,12 @@ func TestRequestsTheStoreCannotAnswerAreLogged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() })
 	l := limiter(t, s, core.PerUser(core.PerHour(1000)))
 	shared.fail(&core.StoreError{Fault: core.FaultRequest, Err: errDown})
 	admitted(l, user, 100)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), errDown.Error()) {
 		t.Errorf("%d lines of log:\n%s", n, log.String())
 	}

@@ -63,6 +63,7 @@ func (c *check) decideHeld(ctx context.Context) error {
 		if b := &c.buckets[i]; s.held(b) {
 			local := s.scaled(b)
 			s.prepare(b, &local, nil)
+			s.leaveOut(b, 1) // whoever draws meanwhile must not take it for admitted here
 			half.buckets, at = append(half.buckets, local), append(at, i)
 		}
 	}
@@ -74,6 +75,9 @@ func (c *check) decideHeld(ctx context.Context) error {
 		return err
 	}
 	if half.refused() {
+		for _, i := range at {
+			s.leaveOut(&c.buckets[i], -1)
+		}
 		s.decided.Add(1)
 		for i := range c.out {
 			c.out[i] = core.Outcome{Source: core.FromLocal, Skipped: true}
@@ -86,18 +90,19 @@ func (c *check) decideHeld(ctx context.Context) error {
 	}
 	err := c.decide(ctx)
 	refused := err != nil || c.refused()
+	charged := make([]bool, len(at)) // by the shared store
 	for i := range half.out {
+		// What the local half has decided in the end, it has charged again.
 		o := &half.out[i]
-		if !o.Charged {
-			continue
-		}
-		// What the local half has decided in the end, it has charged again; what the shared store has, is
-		// charged there.
-		if o.Charged = refused || c.out[at[i]].Source == core.FromLocal; !o.Charged {
-			s.leaveOut(&c.buckets[at[i]])
-		}
+		charged[i] = o.Charged && !refused && c.out[at[i]].Source != core.FromLocal
+		o.Charged = o.Charged && !charged[i]
 	}
 	_ = s.local.Refund(context.WithoutCancel(ctx), half.buckets, half.out) // fails only when closed
+	for i := range at {
+		if !charged[i] {
+			s.leaveOut(&c.buckets[at[i]], -1)
+		}
+	}
 	return err
 }
 

@@ -38,24 +38,27 @@ func (s *Store) Health() core.Health {
 }
 
 // changed tells of a change of state: one event and one line each, however many requests saw
-// it. It runs on the node's prober, so the events of a node come in order.
+// it. It is called under the breaker's lock, so the events of a node come in order.
 func (s *Store) changed(b *breaker, degraded bool) {
 	now := time.Now()
 	s.outAt.Store(s.now())
 	b.since.Store(now.UnixNano())
 	c := Change{Partition: b.partition, Degraded: degraded, At: now}
+	line := s.back(b)
 	if degraded {
 		if err := b.cause.Load(); err != nil {
 			c.Err = *err
 		}
-		s.logDegraded(c)
+		line = s.away(c)
 	} else {
 		b.explained.Store(false)
-		s.log.Info("tierlimit: shared store is back", node(c.Partition)...)
 	}
-	for _, f := range s.onChange {
-		f(c)
-	}
+	s.notices.add(notice{partition: b.partition, change: true, tell: func() {
+		line()
+		for _, f := range s.onChange {
+			f(c)
+		}
+	}})
 }
 
 // oddEvery bounds how often requests that the store cannot answer, though it is well, are logged:
@@ -70,7 +73,7 @@ func (s *Store) failed(err error) {
 	}
 	now := time.Now().UnixNano()
 	if last := s.oddAt.Load(); (last == 0 || now-last > int64(oddEvery)) && s.oddAt.CompareAndSwap(last, now) {
-		s.log.Warn("tierlimit: shared store could not answer a request, deciding it locally", "err", err)
+		s.warn("", "tierlimit: shared store could not answer a request, deciding it locally", "err", err)
 	}
 }
 
@@ -82,7 +85,7 @@ func (s *Store) stillFailing(b *breaker, err error) {
 		return
 	}
 	if b.explained.CompareAndSwap(false, true) {
-		s.log.Warn("tierlimit: shared store is still failing", append(node(b.partition), "err", err)...)
+		s.warn(b.partition, "tierlimit: shared store is still failing", append(node(b.partition), "err", err)...)
 	}
 }
 
@@ -102,7 +105,21 @@ func node(partition string) []any {
 	return []any{"node", partition}
 }
 
-func (s *Store) logDegraded(c Change) {
+// warn logs without waiting for the log.
+func (s *Store) warn(partition, msg string, attrs ...any) {
+	s.notices.add(notice{partition: partition, tell: func() { s.log.Warn(msg, attrs...) }})
+}
+
+// back and away are the lines of a change.
+func (s *Store) back(b *breaker) func() {
+	msg := "tierlimit: shared store is back"
+	if b.replaced.Load() {
+		msg = "tierlimit: shared store is back, another node has taken over"
+	}
+	return func() { s.log.Info(msg, node(b.partition)...) }
+}
+
+func (s *Store) away(c Change) func() {
 	attrs := append(node(c.Partition), "share", s.portion.share(), "err", c.Err)
 	level, msg := slog.LevelWarn, "tierlimit: shared store failed, deciding locally"
 	if core.FaultOf(c.Err) == core.FaultConfig {
@@ -111,5 +128,5 @@ func (s *Store) logDegraded(c Change) {
 	if s.portion.assumed() {
 		attrs = append(attrs, "hint", "share assumes one replica: none were counted yet; fallback.WithReplicas sets how many there are")
 	}
-	s.log.Log(context.Background(), level, msg, attrs...)
+	return func() { s.log.Log(context.Background(), level, msg, attrs...) }
 }

@@ -25,11 +25,16 @@ type ledger struct {
 	}
 	size   atomic.Int64
 	missed atomic.Uint64 // buckets that found no room
+	seen   atomic.Pointer[marks]
 }
+
+// marks has a bit for each bucket that found no room, by its hash: of a million buckets a third share one.
+type marks [1 << 14]atomic.Uint64
 
 // owing is one bucket.
 type owing struct {
 	bucket core.Bucket // of the shared store
+	node   string      // that is out, or was
 	base   int64       // the instant at which the local one would be full, had nothing been admitted
 }
 
@@ -38,18 +43,19 @@ func (l *ledger) at(key string) (mu *sync.Mutex, entries *map[string]*owing) {
 	return &sh.mu, &sh.entries
 }
 
-// enter notes a bucket unless it is noted already. base is called before anybody can charge the bucket,
-// and tells when the local one would be full.
-func (l *ledger) enter(b *core.Bucket, base func() int64) {
+// enter notes a bucket unless it is noted already. begin is called before anybody can charge the bucket,
+// and tells its node and when the local one would be full.
+func (l *ledger) enter(b *core.Bucket, begin func() (node string, base int64)) {
 	mu, entries := l.at(b.Key)
 	mu.Lock()
 	defer mu.Unlock()
 	if _, ok := (*entries)[b.Key]; ok {
 		return
 	}
-	e := &owing{bucket: *b, base: base()}
+	e := &owing{bucket: *b}
+	e.node, e.base = begin()
 	if l.size.Load() >= mostOwing {
-		l.missed.Add(1)
+		l.miss(b.Key)
 		return
 	}
 	if *entries == nil {
@@ -57,7 +63,24 @@ func (l *ledger) enter(b *core.Bucket, base func() int64) {
 	}
 	e.bucket.Key, e.bucket.Level = strings.Clone(b.Key), strings.Clone(b.Level)
 	(*entries)[e.bucket.Key] = e
-	l.size.Add(1)
+	if l.size.Add(1) == 1 {
+		l.seen.Store(nil) // another outage
+	}
+}
+
+// miss counts a bucket that found no room, once in an outage.
+func (l *ledger) miss(key string) {
+	seen := l.seen.Load()
+	if seen == nil {
+		l.seen.CompareAndSwap(nil, new(marks))
+		if seen = l.seen.Load(); seen == nil {
+			return
+		}
+	}
+	hash := maphash.String(l.seed, key)
+	if bit := uint64(1) << (hash % 64); seen[hash/64%uint64(len(seen))].Or(bit)&bit == 0 {
+		l.missed.Add(1)
+	}
 }
 
 // has reports whether a bucket is noted.

@@ -55,7 +55,7 @@ func (c *check) local(ctx context.Context, take bool) (refused bool, err error) 
 			late := !errors.Is(c.out[i].Err, errDegraded)
 			c.out[i], half.out = half.out[0], half.out[1:]
 			if late && c.out[i].Charged {
-				c.store.leaveOut(&c.buckets[i])
+				c.store.leaveOut(&c.buckets[i], 1)
 			}
 			refused = refused || (!c.out[i].Admits && !c.buckets[i].Shadow)
 		}
@@ -64,11 +64,11 @@ func (c *check) local(ctx context.Context, take bool) (refused bool, err error) 
 }
 
 // leaveOut has what was just charged locally not be charged in the shared store as well: that did not
-// say whether it has done so.
-func (s *Store) leaveOut(b *core.Bucket) {
+// say whether it has done so. A sign of -1 takes that back.
+func (s *Store) leaveOut(b *core.Bucket, sign int64) {
 	local := s.scaled(b)
 	if unit, ok := unitOf(&local.Limit); ok {
-		s.ledger.leaveOut(b.Key, unit*min(b.Cost, local.Limit.Capacity()))
+		s.ledger.leaveOut(b.Key, sign*unit*min(b.Cost, local.Limit.Capacity()))
 	}
 }
 

@@ -65,7 +65,8 @@ func WithLogger(log *slog.Logger) Option {
 }
 
 // WithOnChange calls f at each change of state, one at a time and in order. It may be given more
-// than once.
+// than once. Nothing waits for f but later calls and lines of the log: where it is so slow that 64 wait, a node's
+// going and coming back in the meantime are left out together, never its last state. f may call the Store.
 func WithOnChange(f func(Change)) Option {
 	return func(s *Store) error {
 		if f == nil {

@@ -14,11 +14,12 @@ import (
 // within the promised recovery.
 const probeEvery = 300 * time.Millisecond
 
-// startProbe runs one prober for the time that b is open. It is called under the breaker's lock.
+// startProbe tells that b has opened and runs one prober for the time that it is. It is called under the breaker's lock.
 func (s *Store) startProbe(b *breaker) {
 	s.life.Lock()
 	defer s.life.Unlock()
 	if !s.closed {
+		s.changed(b, true)
 		s.probes.Go(func() { s.probe(s.ctx, b) })
 	}
 }
@@ -29,7 +30,6 @@ func (s *Store) startProbe(b *breaker) {
 //
 // Before the breaker closes, the node is charged what was admitted without it.
 func (s *Store) probe(ctx context.Context, b *breaker) {
-	s.changed(b, true)
 	key, lives := s.keyOn("canary:", b.partition)
 	canary := []core.Bucket{{Key: key, Limit: core.PerSecond(1_000_000), Cost: 1, Level: "canary"}}
 	out := make([]core.Outcome, 1)
@@ -61,9 +61,9 @@ func (s *Store) probe(ctx context.Context, b *breaker) {
 		if err != nil {
 			s.stillFailing(b, err)
 		}
+		b.replaced.Store(!lives)
 		done(err)
 		if !b.degraded.Load() {
-			s.changed(b, false)
 			s.recovered(ctx, b)
 			if !lives {
 				s.breakers.CompareAndDelete(b.partition, b)

@@ -3,6 +3,8 @@ package fallback_test
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -132,22 +134,22 @@ func TestARecoveryThatFailsHalfWay(t *testing.T) {
 			shared.refuse = refuse
 			s := wrap(t, shared)
 			trip(t, s, shared)
-			buckets := make([]core.Bucket, 250)
+			buckets := make([]core.Bucket, 2500)
 			for i := range buckets {
 				buckets[i] = at(fmt.Sprint("b", i), core.Local, 100, 10)
 				take(t, s, buckets[i])
 			}
 			comeBack(t, s, shared)
-			if units, calls := shared.seen(); units != 2500 || calls < 4 {
-				t.Errorf("%d units charged in %d calls, want 2500 in 4 at least", units, calls)
+			if units, calls := shared.seen(); units != 25_000 || calls < 4 {
+				t.Errorf("%d units charged in %d calls, want 25000 in 4 at least", units, calls)
 			}
 			for i := range buckets {
 				if n := shared.left(buckets[i]); n != 90 {
 					t.Fatalf("%d left of bucket %d, want 90", n, i)
 				}
 			}
-			if h := s.Health(); h.Settled != 250 || h.Unsettled != 0 {
-				t.Errorf("%d buckets settled, %d not; want 250 and 0", h.Settled, h.Unsettled)
+			if h := s.Health(); h.Settled != 2500 || h.Unsettled != 0 {
+				t.Errorf("%d buckets settled, %d not; want 2500 and 0", h.Settled, h.Unsettled)
 			}
 		})
 	}
@@ -158,6 +160,43 @@ func fails(yes bool) error {
 		return errDown
 	}
 	return nil
+}
+
+// Nobody finds what was admitted in an outage in the shared store because there is too much to charge it all
+// before the breaker closes.
+func TestWhatIsNotChargedYetIsNotAdmittedAgain(t *testing.T) {
+	shared, gate := newSettler(), make(chan struct{})
+	shared.refuse = func(call int) (bool, error) {
+		if call == 1 {
+			time.Sleep(600 * time.Millisecond) // longer than the breaker waits
+		} else {
+			<-gate
+		}
+		return true, nil
+	}
+	s := wrap(t, shared)
+	trip(t, s, shared)
+	buckets := make([]core.Bucket, 2500)
+	for i := range buckets {
+		buckets[i] = at(fmt.Sprint("b", i), core.Local, 1, 1)
+		take(t, s, buckets[i])
+	}
+	comeBack(t, s, shared)
+	time.Sleep(50 * time.Millisecond) // what comes after the breaker has closed
+	again := 0
+	for i := range buckets {
+		if take(t, s, buckets[i])[0].Charged {
+			again++
+		}
+	}
+	close(gate)
+	if again > 0 {
+		t.Errorf("%d of 2500 admitted again", again)
+	}
+	eventually(t, "settlement", 5*time.Second, func() bool { return s.Health().Settled == 2500 })
+	if units, _ := shared.seen(); units != 2500 {
+		t.Errorf("%d units charged, want 2500", units)
+	}
 }
 
 // A charge that is refused for what it is would be refused for ever: it is given up, and counted.
@@ -202,6 +241,68 @@ func TestAStoreThatHasForgottenIsTold(t *testing.T) {
 	}
 }
 
+// What a store that has come back empty had known is charged once, though the charge fails at first.
+func TestAStoreThatHasForgottenIsToldOnce(t *testing.T) {
+	for name, refuse := range map[string]func(call int) (bool, error){
+		"replies lost":  func(call int) (bool, error) { return true, fails(call <= 2) },
+		"never arrived": func(call int) (bool, error) { return call > 2, fails(call <= 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shared := newSettler()
+			shared.refuse = refuse
+			s, b := outageAfter(t, shared, 20, 10)
+			shared.forget(b)
+			comeBack(t, s, shared)
+			if units, calls := shared.seen(); units != 30 || calls < 3 || shared.left(b) != 70 {
+				t.Errorf("%d units charged in %d calls, %d left; want 30 in 3 at least, 70 left", units, calls, shared.left(b))
+			}
+		})
+	}
+}
+
+// A store may lose its memory between two attempts to charge it: before the first, or again.
+func TestAStoreThatForgetsWhileItIsCharged(t *testing.T) {
+	for name, before := range map[string]bool{"at first": false, "again": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shared := newSettler()
+			var works atomic.Bool
+			shared.refuse = func(int) (bool, error) { return true, fails(!works.Load()) }
+			s, b := outageAfter(t, shared, 20, 10)
+			if before {
+				shared.forget(b)
+			}
+			shared.fail(nil)
+			eventually(t, "an attempt", 5*time.Second, func() bool { _, calls := shared.seen(); return calls > 0 })
+			shared.fail(errDown)
+			shared.forget(b)
+			works.Store(true)
+			comeBack(t, s, shared)
+			if n := shared.left(b); n != 70 {
+				t.Errorf("%d left, want 70", n)
+			}
+			if h := s.Health(); h.Settled != 1 || h.Unsettled != 0 {
+				t.Errorf("%d buckets settled, %d not; want 1 and 0", h.Settled, h.Unsettled)
+			}
+		})
+	}
+}
+
+// outageAfter spends some of a bucket, and then some more in an outage, which lasts.
+func outageAfter(t *testing.T, shared *settler, before, during int) (*fallback.Store, core.Bucket) {
+	t.Helper()
+	s := wrap(t, shared)
+	b := at("b", core.Local, 100, 1)
+	spend(t, s, b, before)
+	eventually(t, "witness", 5*time.Second, shared.testified)
+	trip(t, s, shared)
+	if n := spend(t, s, b, during); n != during {
+		t.Fatalf("%d admitted locally, want %d", n, during)
+	}
+	return s, b
+}
+
 // Only what the failed node's buckets were charged locally is charged there.
 func TestOnlyTheFailedNodeIsSettled(t *testing.T) {
 	shared := newSettler()
@@ -215,7 +316,7 @@ func TestOnlyTheFailedNodeIsSettled(t *testing.T) {
 	for range 10 {
 		take(t, s, a, b)
 	}
-	n.down = ""
+	n.heal()
 	eventually(t, "back", 5*time.Second, func() bool { return !s.Health().Degraded })
 	if left, lefta := shared.left(b), shared.left(a); left != 90 || lefta != 90 {
 		t.Errorf("%d left of the failed node's and %d of the other's, want 90 each", left, lefta)
@@ -225,13 +326,62 @@ func TestOnlyTheFailedNodeIsSettled(t *testing.T) {
 	}
 }
 
-// settlingNodes are nodes that can be charged once.
+// A node whose charge hangs, or fails, holds up no other.
+func TestNodesAreSettledApart(t *testing.T) {
+	for name, hangs := range map[string]bool{"hangs": true, "fails": false} {
+		t.Run(name, func(t *testing.T) {
+			shared := newSettler()
+			n := &settlingNodes{nodes: &nodes{fake: shared.fake}, settler: shared, broken: "b", gate: make(chan struct{})}
+			if !hangs {
+				close(n.gate)
+			}
+			s := wrap(t, n)
+			shared.fail(errDown)
+			spend(t, s, at("b-trip", core.Local, 1000, 1), 5)
+			spend(t, s, at("a-trip", core.Local, 1000, 1), 5)
+			a, b := at("a", core.Local, 100, 1), at("b", core.Local, 100, 1)
+			spend(t, s, b, 10)
+			spend(t, s, a, 10)
+			shared.fail(nil)
+			eventually(t, "node a is back", 2*time.Second, func() bool { return !degraded(s, "a") })
+			if left := shared.left(a); left != 90 || !degraded(s, "b") {
+				t.Errorf("%d left, want 90; node b is degraded: %v", left, degraded(s, "b"))
+			}
+			n.mend()
+			if hangs {
+				close(n.gate)
+			}
+			eventually(t, "node b is back", 5*time.Second, func() bool { return !degraded(s, "b") })
+			if left := shared.left(b); left != 90 {
+				t.Errorf("%d left of node b's, want 90", left)
+			}
+		})
+	}
+}
+
+// settlingNodes are nodes that can be charged once; a broken one waits for the gate and then fails.
 type settlingNodes struct {
 	*nodes
 	settler *settler
+	gate    chan struct{}
+	mu      sync.Mutex
+	broken  string
+}
+
+func (n *settlingNodes) mend() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.broken = ""
 }
 
 func (n *settlingNodes) DebitOnce(ctx context.Context, id string, owed []core.Owed) error {
+	n.mu.Lock()
+	broken := n.broken == owed[0].Bucket.Key[:1]
+	n.mu.Unlock()
+	if broken {
+		<-n.gate
+		return errDown
+	}
 	return n.settler.DebitOnce(ctx, id, owed)
 }
 

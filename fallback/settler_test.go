@@ -74,10 +74,11 @@ func (s *settler) slowDown(by time.Duration) {
 	s.slow = by
 }
 
-// forget loses the fallback's witness and what else there is.
+// forget loses the fallback's witness, what has been charged once and what else there is.
 func (s *settler) forget(buckets ...core.Bucket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	clear(s.ids)
 	for _, b := range append(s.debited, buckets...) {
 		_ = s.Store.Reset(context.Background(), []core.Bucket{b})
 	}

@@ -38,6 +38,7 @@ type Store struct {
 	entries  []memstore.Option
 	log      *slog.Logger
 	onChange []func(Change)
+	notices  notices
 
 	breakers sync.Map // partition to *breaker
 	watched  bool     // the shared store reports its calls itself
@@ -123,7 +124,8 @@ func (s *Store) Traits() core.Traits {
 func (s *Store) now() int64 { return int64(time.Since(s.start)) + 1 }
 
 // Close ends what runs in the background, takes this replica out of the count and closes both halves.
-// Closing twice is harmless.
+// Closing twice is harmless. It waits until what has happened has been logged and told to the functions of
+// WithOnChange, for a second at most: so it may be called from within one.
 func (s *Store) Close() error {
 	s.life.Lock()
 	first := !s.closed
@@ -134,6 +136,7 @@ func (s *Store) Close() error {
 	if first {
 		s.leave()
 	}
+	s.notices.wait()
 	return errors.Join(s.local.Close(), s.whole.Close(), s.shared.Close())
 }
 

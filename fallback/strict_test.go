@@ -64,6 +64,32 @@ func TestStrictOutlivesWhatTheSharedStoreForgets(t *testing.T) {
 	}
 }
 
+// In an outage too: what the local half charged for a request that the whole limit refuses is given back there.
+func TestStrictGivesBackWhatTheLocalHalfCharged(t *testing.T) {
+	t.Parallel()
+	shared := newSettler()
+	s := wrap(t, shared)
+	other, held := at("other", core.Local, 100, 1), at("held", core.Local, 2, 1)
+	held.Strict = true
+	spend(t, s, held, 2)
+	shared.forget(held)
+	take(t, s, held) // the local half goes by what the shared store says now
+	trip(t, s, shared)
+	for range 5 {
+		if out := take(t, s, other, held); out[0].Charged || out[1].Admits || out[1].Charged {
+			t.Fatalf("%+v, want a refusal by the whole limit", out)
+		}
+	}
+	out := make([]core.Outcome, 1)
+	if err := s.Peek(t.Context(), []core.Bucket{other}, out); err != nil || out[0].Remaining != 100 {
+		t.Errorf("%d left of 100 (%v): refusals were charged", out[0].Remaining, err)
+	}
+	comeBack(t, s, shared)
+	if n := shared.left(other); n != 100 {
+		t.Errorf("%d left of 100 in the shared store", n)
+	}
+}
+
 func TestLooseForgetsWithTheSharedStore(t *testing.T) {
 	t.Parallel()
 	l, forget := strictly(t, core.Policy{core.PerUser(core.PerDay(5))})

@@ -15,7 +15,7 @@ func (s *Store) prepare(b, local *core.Bucket, why error) {
 		return // what is left of it is no units
 	}
 	if b.Limit.Algorithm == core.TokenBucket && !b.Limit.Shaped() && errors.Is(why, errDegraded) {
-		s.ledger.enter(b, func() int64 { return s.warm(b, local) })
+		s.ledger.enter(b, func() (string, int64) { return s.shared.Partition(b.Key), s.warm(b, local) })
 		return
 	}
 	s.warm(b, local)

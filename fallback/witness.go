@@ -17,7 +17,7 @@ type witness struct {
 	mu      sync.Mutex
 	key     string
 	charged bool
-	lost    bool // found full, and what follows from it has not been done
+	lost    bool // found full, and not charged anew for sure
 }
 
 func (w *witness) buckets() []core.Bucket {
@@ -44,28 +44,29 @@ func (s *Store) testify(ctx context.Context, b *breaker) {
 	}
 }
 
-// lost reports whether the node, reached again, has lost its memory. It says so until forgiven.
+// lost reports whether the node, reached again, has lost its memory, and charges the witness anew then: it is said
+// once, and again if the memory is lost once more before the breaker has closed. An error means that it has yet to be said.
 func (s *Store) lost(ctx context.Context, w *witness) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.charged || w.lost {
-		return w.lost, nil
+	if w.charged && !w.lost {
+		out := make([]core.Outcome, 1)
+		err := s.shared.Peek(ctx, w.buckets(), out)
+		if err == nil {
+			err = out[0].Err
+		}
+		if err != nil && !excluded(err) {
+			return false, err
+		}
+		w.lost = err == nil && out[0].Admits
 	}
-	out := make([]core.Outcome, 1)
-	err := s.shared.Peek(ctx, w.buckets(), out)
-	if err == nil {
-		err = out[0].Err
+	if !w.lost {
+		return false, nil
 	}
-	if err != nil && excluded(err) {
-		return false, nil // nothing can be said
+	err := s.shared.Debit(ctx, w.buckets())
+	if err != nil && !excluded(err) {
+		return false, err // it may have been charged, so it must not be asked again
 	}
-	w.lost = err == nil && out[0].Admits
-	return w.lost, err
-}
-
-// forgive ends what lost says: it has been acted on.
-func (w *witness) forgive() {
-	w.mu.Lock()
-	w.lost = false
-	w.mu.Unlock()
+	w.lost, w.charged = false, err == nil
+	return true, nil
 }

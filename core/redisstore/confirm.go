@@ -14,8 +14,9 @@ import (
 // WithWait has each call confirmed by so many replicas, with WAIT behind the script on the same
 // connection: what they have, a failover to one of them does not forget. A call that they do not
 // confirm within the budget is a failure of the store, for the levels' OnFailure to judge, and its
-// charge stays spent. It costs the way to the replicas and back; the default is 0, which asks for
-// none. The user needs the right +wait.
+// charge stays spent. That goes for every level of every limiter over this store: while a replica that is
+// needed has stopped, all of them go by their OnFailure, though the primary is well. It costs the way to the
+// replicas and back; the default is 0, which asks for none. The user needs the right +wait.
 func WithWait(replicas int) Option {
 	return func(s *Store) error {
 		if replicas < 0 || replicas > 100 {
