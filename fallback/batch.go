@@ -99,6 +99,7 @@ func (t *settlement) first(q *queue) (b batch, ok bool) {
 func (t *settlement) done(q *queue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	q.batches[0] = batch{} // the slice holds it no more
 	q.batches = q.batches[1:]
 }
 

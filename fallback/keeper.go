@@ -28,6 +28,7 @@ func (s *Store) keep(ctx context.Context) {
 		case <-time.After(wait):
 		}
 		wait = countEvery
+		s.greet(ctx)
 		if !s.count(ctx) {
 			wait = countAgain
 		}
@@ -41,6 +42,20 @@ func (s *Store) keep(ctx context.Context) {
 		})
 		s.retry(ctx)
 		s.tidy()
+	}
+}
+
+// greet asks a store of which nothing has been heard yet: a replica that serves nobody learns, too, whether it
+// reaches it.
+func (s *Store) greet(ctx context.Context) {
+	heard := !s.watched
+	s.breakers.Range(func(_, _ any) bool {
+		heard = true
+		return false
+	})
+	if !heard {
+		canary := []core.Bucket{{Key: "canary:", Limit: core.PerSecond(1_000_000), Cost: 1, Level: "canary"}}
+		_ = s.shared.Peek(ctx, canary, make([]core.Outcome, 1)) // the store reports how it went
 	}
 }
 

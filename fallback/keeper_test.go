@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/tierlimit/tierlimit/core"
+	"github.com/tierlimit/tierlimit/core/redisstore"
 	"github.com/tierlimit/tierlimit/fallback"
+	"github.com/tierlimit/tierlimit/internal/redistest"
 )
 
 // moving is a shared store whose keys all live on one node.
@@ -86,4 +88,15 @@ func TestHowSoonAReplicaIsCountedAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A replica that serves nobody yet says so if it cannot reach its store, as after a deploy with a wrong address.
+func TestIdleReplicaLearnsThatItReachesNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Reserve(t)
+	client := server.Client(t)
+	s := wrap(t, redisstore.Must(client))
+	eventually(t, "degraded without a request", 30*time.Second, func() bool { return s.Health().Degraded })
+	server.Launch()
+	eventually(t, "well again", 10*time.Second, func() bool { return !s.Health().Degraded })
 }

@@ -49,7 +49,11 @@ func (c *check) hold(ctx context.Context) error {
 	}
 	if !half.refused() {
 		for i, at := range st.at {
-			c.out[at].Held = st.out[i].Receipt
+			o, whole := &c.out[at], &st.out[i]
+			o.Held = whole.Receipt
+			if whole.Remaining < o.Remaining {
+				o.Remaining, o.ResetAfter = whole.Remaining, whole.ResetAfter
+			}
 		}
 		return nil
 	}

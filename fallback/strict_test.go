@@ -131,3 +131,14 @@ func TestStrictWantsAStoreThatHoldsItInProcess(t *testing.T) {
 	}
 	_ = s.Close()
 }
+
+// What is told to be left is what both will admit.
+func TestStrictTellsTheSmallerOfBoth(t *testing.T) {
+	t.Parallel()
+	l, forget := strictly(t, core.Policy{strict(core.PerDay(5))})
+	admittedOf(t, l, 3)
+	forget()
+	if _, d := admittedOf(t, l, 1); d.Remaining != 1 || d.Source != core.FromShared {
+		t.Errorf("after 4 of 5, of which the shared store knows one: %d left, from %v", d.Remaining, d.Source)
+	}
+}

@@ -123,7 +123,7 @@ func TestCallerThatLeftIsNotToldOfAFailure(t *testing.T) {
 	}{
 		"canceled during the store's call":    {gone(context.Canceled), soon, codes.Canceled},
 		"deadline during the store's call":    {gone(context.DeadlineExceeded), soon, codes.DeadlineExceeded},
-		"deadline before a leaky bucket ends": {delaying(10 * time.Second), 400 * time.Millisecond, codes.DeadlineExceeded},
+		"deadline before a leaky bucket ends": {delaying(900 * time.Millisecond), 400 * time.Millisecond, codes.DeadlineExceeded},
 	} {
 		p := closed()
 		if row.timeout < soon {
