@@ -31,7 +31,7 @@ func TestReplicasThatAreCutOffAdmitTheirShareOnTop(t *testing.T) {
 }
 
 // apart starts replicas that each have a network of their own to one Redis.
-func apart(t *testing.T, during time.Duration) (server *redistest.Server, ways []*redistest.Proxy, begin time.Time, reports func() []report) {
+func apart(t *testing.T, during time.Duration) (server *redistest.Server, ways []*redistest.Proxy, begin time.Time, reports func(*testing.T) []report) {
 	server = redistest.Start(t)
 	var addrs []string
 	for range replicas {
@@ -57,7 +57,7 @@ func (c cut) run(t *testing.T, off int) {
 	for _, way := range ways[:off] {
 		way.Heal()
 	}
-	all, lag, loose := reports(), time.Duration(0), 1.05
+	all, lag, loose := reports(t), time.Duration(0), 1.05
 	for i, r := range all {
 		t.Logf("replica %d: %v", i, r)
 		if r.Counted != replicas || r.CountedLast != replicas {

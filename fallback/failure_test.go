@@ -135,13 +135,19 @@ func TestARefundGoesWhereTheChargeWas(t *testing.T) {
 	}
 }
 
-func TestAnOutageIsTwoLinesOfLog(t *testing.T) {
-	var log bytes.Buffer
-	shared := newFake()
-	s, err := fallback.New(shared, fallback.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+// logged is a store over a fake one. Its log may be read when it has been closed.
+func logged(t *testing.T) (s *fallback.Store, shared *fake, log *bytes.Buffer) {
+	t.Helper()
+	shared, log = newFake(), &bytes.Buffer{}
+	s, err := fallback.New(shared, fallback.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, shared, log
+}
+
+func TestAnOutageIsTwoLinesOfLog(t *testing.T) {
+	s, shared, log := logged(t)
 	l := limiter(t, s, core.PerUser(core.PerHour(10)))
 	shared.fail(&core.StoreError{Fault: core.FaultConfig, Err: errDown})
 	admitted(l, user, 10_000)
@@ -159,12 +165,7 @@ func TestAnOutageIsTwoLinesOfLog(t *testing.T) {
 // The breaker does not count what a client could cause, so the log is what tells of it: once, not
 // for every request.
 func TestRequestsTheStoreCannotAnswerAreLogged(t *testing.T) {
-	var log bytes.Buffer
-	shared := newFake()
-	s, err := fallback.New(shared, fallback.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, shared, log := logged(t)
 	l := limiter(t, s, core.PerUser(core.PerHour(1000)))
 	shared.fail(&core.StoreError{Fault: core.FaultRequest, Err: errDown})
 	admitted(l, user, 100)
@@ -181,12 +182,7 @@ func TestRequestsTheStoreCannotAnswerAreLogged(t *testing.T) {
 
 // What opens the breaker is often only that an answer was late; the probe learns why.
 func TestTheCauseOfAnOutageIsLogged(t *testing.T) {
-	var log bytes.Buffer
-	shared := newFake()
-	s, err := fallback.New(shared, fallback.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, shared, log := logged(t)
 	l := limiter(t, s, core.PerUser(core.PerHour(1000)))
 	shared.fail(errors.New("late"))
 	admitted(l, user, 5)
@@ -202,12 +198,7 @@ func TestTheCauseOfAnOutageIsLogged(t *testing.T) {
 
 // Once the cause is known, a probe that was late has nothing to add.
 func TestALateProbeDoesNotHideTheCause(t *testing.T) {
-	var log bytes.Buffer
-	shared := newFake()
-	s, err := fallback.New(shared, fallback.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, shared, log := logged(t)
 	l := limiter(t, s, core.PerUser(core.PerHour(1000)))
 	shared.fail(errDown)
 	admitted(l, user, 5)

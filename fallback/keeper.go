@@ -54,8 +54,7 @@ func (s *Store) greet(ctx context.Context) {
 		return false
 	})
 	if !heard {
-		canary := []core.Bucket{{Key: "canary:", Limit: core.PerSecond(1_000_000), Cost: 1, Level: "canary"}}
-		_ = s.shared.Peek(ctx, canary, make([]core.Outcome, 1)) // the store reports how it went
+		_ = s.shared.Peek(ctx, canary("canary:"), make([]core.Outcome, 1)) // the store reports how it went
 	}
 }
 

@@ -61,7 +61,7 @@ func (o outage) run(t *testing.T, fault string) {
 		faults[fault].heal(server, nil)
 	}
 	admitted, slowest := 0, time.Duration(0)
-	for i, r := range reports() {
+	for i, r := range reports(t) {
 		t.Logf("replica %d: %v", i, r)
 		admitted += r.Admitted
 		slowest = max(slowest, r.Slowest)

@@ -14,6 +14,11 @@ import (
 // within the promised recovery.
 const probeEvery = 300 * time.Millisecond
 
+// canary is a bucket that is asked about instead of a request's.
+func canary(key string) []core.Bucket {
+	return []core.Bucket{{Key: key, Limit: core.PerSecond(1_000_000), Cost: 1, Level: "canary"}}
+}
+
 // startProbe tells that b has opened and runs one prober for the time that it is. It is called under the breaker's lock.
 func (s *Store) startProbe(b *breaker) {
 	s.life.Lock()
@@ -31,7 +36,6 @@ func (s *Store) startProbe(b *breaker) {
 // Before the breaker closes, the node is charged what was admitted without it.
 func (s *Store) probe(ctx context.Context, b *breaker) {
 	key, lives := s.keyOn("canary:", b.partition)
-	canary := []core.Bucket{{Key: key, Limit: core.PerSecond(1_000_000), Cost: 1, Level: "canary"}}
 	out := make([]core.Outcome, 1)
 	for {
 		select {
@@ -41,7 +45,6 @@ func (s *Store) probe(ctx context.Context, b *breaker) {
 		}
 		if s.shared.Partition(key) != b.partition {
 			key, lives = s.keyOn("canary:", b.partition)
-			canary[0].Key = key
 		}
 		done, refused := b.circuit.Allow()
 		if refused != nil {
@@ -49,7 +52,7 @@ func (s *Store) probe(ctx context.Context, b *breaker) {
 		}
 		var err error
 		if lives {
-			if err = s.shared.Take(context.Background(), canary, out); err == nil {
+			if err = s.shared.Take(context.Background(), canary(key), out); err == nil {
 				err = out[0].Err
 			}
 		}

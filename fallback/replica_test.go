@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +15,7 @@ import (
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/redisstore"
 	"github.com/tierlimit/tierlimit/fallback"
+	"github.com/tierlimit/tierlimit/internal/selfexec"
 )
 
 // replicaEnv makes the test binary a replica of a service, instead of running tests.
@@ -129,36 +130,11 @@ func replica(given string) {
 
 // launch starts replicas as processes of their own, each with its own way to Redis. The function that it returns
 // waits for their reports.
-func launch(t *testing.T, addrs []string, o orders) func() []report {
+func launch(t *testing.T, addrs []string, o orders) func(*testing.T) []report {
 	t.Helper()
-	reports, failed := make([]report, len(addrs)), make([]error, len(addrs))
-	var wg sync.WaitGroup
-	for i := range addrs {
-		o.Addr = addrs[i]
-		given, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), replicaEnv+"="+string(given))
-		cmd.Stderr = os.Stderr
-		wg.Go(func() {
-			said, err := cmd.Output()
-			if err == nil {
-				err = json.Unmarshal(said, &reports[i])
-			}
-			if err != nil {
-				failed[i] = fmt.Errorf("replica %d: %w: %s", i, err, said)
-			}
-		})
+	all := slices.Repeat([]orders{o}, len(addrs))
+	for i := range all {
+		all[i].Addr = addrs[i]
 	}
-	return func() []report {
-		wg.Wait()
-		for _, err := range failed {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		return reports
-	}
+	return selfexec.Start[report](t, replicaEnv, all)
 }

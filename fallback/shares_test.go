@@ -46,7 +46,7 @@ func sharesAfter(t *testing.T, off []int, every time.Duration, want float64) {
 	for _, way := range ways[:cut] {
 		way.Heal()
 	}
-	all, shares := reports(), 0.0
+	all, shares := reports(t), 0.0
 	for i, r := range all {
 		m := r.at(to)
 		t.Logf("replica %d: %v; share %.3f of %d replicas, degraded %v", i, r, m.Share, m.Counted, m.Degraded)

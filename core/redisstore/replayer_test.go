@@ -3,10 +3,8 @@ package redisstore_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
 	"sync"
 	"testing"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/tierlimit/tierlimit/core"
 	"github.com/tierlimit/tierlimit/core/redisstore"
+	"github.com/tierlimit/tierlimit/internal/selfexec"
 )
 
 // processEnv makes the test binary one of several processes that share a Redis, instead of running tests.
@@ -212,35 +211,9 @@ func (c *caller) do(e *event) error {
 // start starts the processes. The function that it returns waits for what they saw.
 func start(t *testing.T, o task) func(*testing.T) [][]event {
 	t.Helper()
-	events, failed := make([][]event, processes), make([]error, processes)
-	var wg sync.WaitGroup
-	for i := range processes {
-		o.Process = i
-		given, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), processEnv+"="+string(given))
-		cmd.Stderr = os.Stderr
-		wg.Go(func() {
-			said, err := cmd.Output()
-			if err == nil {
-				err = json.Unmarshal(said, &events[i])
-			}
-			if err != nil {
-				failed[i] = fmt.Errorf("process %d: %w", i, err)
-			}
-		})
+	tasks := slices.Repeat([]task{o}, processes)
+	for i := range tasks {
+		tasks[i].Process = i
 	}
-	return func(t *testing.T) [][]event {
-		t.Helper()
-		wg.Wait()
-		for _, err := range failed {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		return events
-	}
+	return selfexec.Start[[]event](t, processEnv, tasks)
 }
